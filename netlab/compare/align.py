@@ -27,6 +27,9 @@ from netlab.stats import (
 from netlab.trial.record import Record, Status, by_cell
 from netlab.trial.settings import Level
 
+CheckVerdict = Literal["met", "not met", "cannot be judged"]
+WORST_FIRST: tuple[CheckVerdict, ...] = ("not met", "cannot be judged", "met")
+
 NO_RATIO = _("A figure of 0, or below it, has no ratio.")
 
 
@@ -60,11 +63,13 @@ class AlignedPair:
 
         If no pair is complete, they are the means of all figures.
         """
-        sides = zip(self.figures, (self.baseline, self.contender), strict=True)
         old, new = (
-            _geometric_mean(compared or [*available.values()]) for compared, available in sides
+            [math.log(value) for value in compared or available.values()]
+            for compared, available in zip(
+                self.figures, (self.baseline, self.contender), strict=True
+            )
         )
-        return old, new
+        return math.exp(mean(old)) if old else None, math.exp(mean(new)) if new else None
 
 
 def align_cells(comparison: Comparison, records: Sequence[Record]) -> list[AlignedPair]:
@@ -123,9 +128,22 @@ def _align_pair(
 ) -> Iterator[AlignedPair]:
     """One aligned pair per quantity of two cells."""
     for quantity in (*quantities_of(old[0]), STACK):
-        sides = [_figures(quantity, side) for side in (old, new)]
+        sides = [
+            {
+                record.trial: value
+                for record in trials
+                if (value := quantity.in_unit(record)) is not None and value > 0
+            }
+            for trials in (old, new)
+        ]
         if quantity is STACK and not all(sides):
             continue
+        blanks: dict[str, None] = {}
+        for record in (*old, *new):
+            if record.status != Status.OK:
+                blanks[record.why_blank] = None
+            elif quantity is not STACK and not (quantity.of(record) or 0) > 0:
+                blanks[record.why_blank if quantity.of(record) is None else NO_RATIO] = None
         yield AlignedPair(
             label=label,
             cells=(old[0].cell, new[0].cell),
@@ -133,25 +151,8 @@ def _align_pair(
             baseline=sides[0],
             contender=sides[1],
             paired=paired,
-            why_not=tuple(dict.fromkeys(_blanks(quantity, (*old, *new)))),
+            why_not=tuple(blanks),
         )
-
-
-def _figures(quantity: Quantity, trials: Sequence[Record]) -> dict[int, float]:
-    figures = ((record.trial, quantity.in_unit(record)) for record in trials)
-    return {trial: value for trial, value in figures if value is not None and value > 0}
-
-
-def _blanks(quantity: Quantity, trials: Sequence[Record]) -> Iterator[str]:
-    for record in trials:
-        if record.status != Status.OK:
-            yield record.why_blank
-        elif quantity is not STACK and not (quantity.of(record) or 0) > 0:
-            yield record.why_blank if quantity.of(record) is None else NO_RATIO
-
-
-def _geometric_mean(values: Sequence[float]) -> float | None:
-    return math.exp(mean([math.log(value) for value in values])) if values else None
 
 
 CONFIDENCE = 0.95
@@ -198,12 +199,16 @@ class Method:
 
 def judge(aligned: Sequence[AlignedPair], margin: float = MARGIN) -> tuple[Judged, ...]:
     """Judge every pair of cells alone, then correct all of them together."""
-    own_verdicts = [_by_itself(pair, margin) for pair in aligned]
-    together = judged_together(own_verdicts, RATE)
+    alone = [
+        compare(*pair.figures, paired=pair.paired, margin=margin, confidence=CONFIDENCE)
+        for pair in aligned
+    ]
     # A withdrawn verdict is marked, because the interval next to it seems to contradict it.
     return tuple(
-        Judged(pair, verdict, own_verdict.verdict != verdict.verdict)
-        for pair, own_verdict, verdict in zip(aligned, own_verdicts, together, strict=True)
+        Judged(pair, corrected, verdict.verdict != corrected.verdict)
+        for pair, verdict, corrected in zip(
+            aligned, alone, judged_together(alone, RATE), strict=True
+        )
     )
 
 
@@ -230,13 +235,3 @@ def smallest_shown(rows: Sequence[Judged]) -> tuple[float, float, float] | None:
     ratios = [row.verdict.smallest_ratio for row in rows]
     shares = [ratio - 1 for ratio in ratios if ratio is not None]
     return (min(shares), median(shares), max(shares)) if shares else None
-
-
-def _by_itself(aligned: AlignedPair, margin: float) -> ComparisonResult:
-    old, new = aligned.figures
-    return compare(old, new, paired=aligned.paired, margin=margin, confidence=CONFIDENCE)
-
-
-CheckVerdict = Literal["met", "not met", "cannot be judged"]
-
-WORST_FIRST: tuple[CheckVerdict, ...] = ("not met", "cannot be judged", "met")

@@ -35,7 +35,7 @@ from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import STACK
 from netlab.stats import compare
 from netlab.terminal import printable
-from netlab.trial.record import FLOWS, FlowValues, Record, Status, by_cell
+from netlab.trial.record import FLOWS, Record, Status, by_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,6 +49,28 @@ CONFIDENCE = 0.95
 """One-sided confidence of the verdicts "no worse than the baseline" and "worse"."""
 
 _VERDICTS: tuple[CheckVerdict, ...] = get_args(CheckVerdict)
+NOT_LOOKED_FOR = "the findings were not computed"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingSentence:
+    """One finding: its kind, severity, cells and sentence."""
+
+    kind: str
+    severity: str
+    cells: tuple[str, ...]
+    """Keys of the cells; empty if the finding is about a host or the whole run."""
+    sentence: str
+    other_words: Collection[str] = ()
+    """Further words that mean its kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingSentences:
+    """All findings of a run, and the words for all kinds that exist."""
+
+    kinds: Collection[str]
+    findings: Sequence[FindingSentence]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +173,23 @@ def check(
     ``no_worse_by`` (a share). ``say`` computes the findings of a run, for expectations that forbid
     kinds of findings; without ``say``, these expectations cannot be judged.
     UsageError if nothing is expected or the baseline cannot be compared, MatrixError if the matrix
-    or the file cannot be read.
+    or the file cannot be read, or forbids a kind of finding that does not exist.
     """
     expectations = _expected(run, baseline, no_worse_by, expect)
-    findings = _computed_findings(run, expectations, say, expect)
-    trials = run.trials
-    cells = by_cell(trials)
+    findings = None
+    if say is not None and any(expectation.what == "no" for expectation in expectations):
+        findings = say(run)
+        _read_expectations(run, expect, findings.kinds)
+    cells = by_cell(run.trials)
     name = namer([trials[0] for trials in cells.values()], {})
     held = baseline if isinstance(baseline, HeldRun) else None
-    aligned = None if isinstance(baseline, HeldRun) else _aligned(run, baseline, trials)
+    aligned: dict[str, list[AlignedPair]] | None = None
+    if baseline is not None and not isinstance(baseline, HeldRun):
+        aligned = {}
+        pairs = agreed_on(baseline, run).pairs
+        for pair in align_runs(pairs, baseline.trials, run.trials):
+            if pair.quantity is not STACK:
+                aligned.setdefault(pair.cells[1], []).append(pair)
     judgements: list[Judgement] = []
     for expectation in expectations:
         about = [key for key in cells if expectation.is_about(plain_cell(cells[key][0]))]
@@ -167,9 +197,8 @@ def check(
             words = "no cell of the run matches"
             judgements.append(Judgement(expectation, "", "no cell", "cannot be judged", words))
         if expectation.what == "no":
-            judgements += _by_findings(
-                expectation, {key: cells[key] for key in about}, findings, name
-            )
+            of_cells = {key: cells[key] for key in about}
+            judgements += _by_findings(expectation, of_cells, findings, name)
             continue
         for key in about:
             if expectation.what != "baseline":
@@ -219,40 +248,130 @@ def _read_expectations(
     return expectations_in(text, str(run.path / "matrix.yaml"), kinds) if text else ()
 
 
-def _computed_findings(
-    run: Run,
-    expectations: Iterable[Expectation],
-    say: Callable[[Run], FindingSentences] | None,
-    expect: Path | None,
-) -> FindingSentences | None:
-    """The findings of the run if an expectation forbids kinds of findings, else ``None``.
-
-    MatrixError if a forbidden kind does not exist.
-    """
-    if say is None or all(expectation.what != "no" for expectation in expectations):
-        return None
-    findings = say(run)
-    _read_expectations(run, expect, findings.kinds)
-    return findings
+# Findings that are forbidden
 
 
 def _by_findings(
     expectation: Expectation,
     cells: Mapping[str, Sequence[Record]],
-    findings: FindingSentences | None,
+    computed: FindingSentences | None,
     name: Callable[[Record], str],
-) -> list[Judgement]:
-    verdicts: Mapping[bool | None, CheckVerdict] = {
-        True: "met",
-        False: "not met",
-        None: "cannot be judged",
-    }
-    return [
-        Judgement(
-            expectation, key, name(cells[key][0]) if key else "the run", verdicts[outcome], words
-        )
-        for key, outcome, words in held_against_findings(expectation, cells, findings)
+) -> Iterator[Judgement]:
+    """A finding about a host or the whole run has no cell, so the key of its judgement is empty.
+    Such a finding counts only if the expectation applies to every cell.
+    """
+
+    def judgement(cell: str, verdict: CheckVerdict, words: str) -> Judgement:
+        label = name(cells[cell][0]) if cell else "the run"
+        return Judgement(expectation, cell, label, verdict, words)
+
+    if computed is None:
+        yield from (judgement(cell, "cannot be judged", NOT_LOOKED_FOR) for cell in cells)
+        return
+    forbidden = [
+        (finding.cells, f"{finding.sentence} ({finding.kind})")
+        for finding in computed.findings
+        if expectation.forbidden in (finding.kind, finding.severity, *finding.other_words)
     ]
+    if not expectation.when and not expectation.unless:
+        yield from (judgement("", "not met", words) for about, words in forbidden if not about)
+    for cell, trials in cells.items():
+        sentences = [words for about, words in forbidden if cell in about]
+        blank = sum(trial.status != Status.OK for trial in trials)
+        if sentences:
+            yield judgement(cell, "not met", " ".join(sentences))
+        elif blank:
+            words = f"{blank} of {len(trials)} trials without a result"
+            yield judgement(cell, "cannot be judged", words)
+        else:
+            yield judgement(cell, "met", counted("{number} trial", "{number} trials", len(trials)))
+
+
+# Limits of every trial
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedFigure:
+    """One figure of one trial, or the reason why there is none."""
+
+    trial: int
+    flow: str
+    """``to server`` or ``to client`` if there are two flows, else empty."""
+    value: float | None
+    """In the unit that the expectation's ``of`` names; ``None`` if there is no figure."""
+    why_not: str = ""
+
+    @property
+    def place(self) -> str:
+        """Trial and flow as text, such as ``trial 3, to server``."""
+        return ", ".join(word for word in (f"trial {self.trial}", self.flow) if word)
+
+
+def limited_figures(
+    expectation: Expectation, record: Record, link: Link | None
+) -> Iterator[LimitedFigure]:
+    """Each figure of a trial that an expectation (other than ``baseline``) limits."""
+    if record.status != Status.OK:
+        yield LimitedFigure(record.trial, "", None, record.why_blank)
+        return
+
+    def number(name: str) -> float | str:
+        value = record.number(name)
+        return "the record lacks this figure" if value is None else value
+
+    figures: Iterable[tuple[str, float | str]]
+    match expectation.what:
+        case "throughput":
+            figures = [
+                (flow, _throughput(expectation, record, flow, link)) for flow in record.flows
+            ]
+        case "loss":
+            figures = [
+                (
+                    name,
+                    "the record does not say how many messages were lost"
+                    if flow.lost_messages is None or not flow.sent_messages
+                    else flow.lost_messages / flow.sent_messages,
+                )
+                for name, flow in record.flows.items()
+            ]
+        case "payload":
+            figures = [("", number("payload_bytes"))]
+            if record.number("to_client_payload_bytes") is not None:
+                figures.append(("to_client_", number("to_client_payload_bytes")))
+        case "frames":
+            name = "line_share" if expectation.of == "line rate" else "frames_per_s"
+            passed = record.number("frames_per_s") is not None
+            # If `frames_per_s` is absent, even the lowest rate of the search failed: the rate is 0.
+            figures = [("", number(name) if passed else 0.0)]
+        case _:
+            figures = [("", number("rtt_mean_ns"))]
+    for flow, figure in figures:
+        if isinstance(figure, str):
+            yield LimitedFigure(record.trial, FLOWS[flow], None, figure)
+        else:
+            yield LimitedFigure(record.trial, FLOWS[flow], figure)
+
+
+def _throughput(
+    expectation: Expectation, record: Record, flow: str, link: Link | None
+) -> float | str:
+    """The throughput of a flow in bit/s or as a share of the ceiling, or why there is none."""
+    value = record.flow(flow).throughput_bit_per_s
+    if value is None:
+        return "the record has no throughput"
+    if expectation.of == "bit/s":
+        return value
+    if record.same_host:
+        return "server and client are one host: no cable was touched, so there is no ceiling"
+    if link is None:
+        return "the matrix states no `link`, so there is no ceiling"
+    column = TableColumn(record.protocol, record.message_bytes or 0, flow)
+    ceiling = ceiling_of(column, [Bin((record,), flow)], link)
+    if ceiling is None:
+        return "the link cannot carry this message, so there is no ceiling"
+    # If the TCP options are not known, the highest ceiling applies, so that a pass is certain.
+    return value / ceiling.highest_bit_per_s
 
 
 def _against_limit(
@@ -260,19 +379,19 @@ def _against_limit(
 ) -> tuple[CheckVerdict, str]:
     """Whether every trial meets the limit."""
     figures = [figure for trial in trials for figure in limited_figures(expectation, trial, link)]
-    pairs = [(figure.value, figure) for figure in figures if figure.value is not None]
-    missed = [pair for pair in pairs if not expectation.is_met_by(pair[0])]
-    blanks = [figure for figure in figures if figure.value is None]
+    known = [(figure.value, figure) for figure in figures if figure.value is not None]
+    missed = [pair for pair in known if not expectation.is_met_by(pair[0])]
+    worst_of = min if expectation.bound == "at least" else max
     if missed:
-        worst = (min if expectation.bound == "at least" else max)(value for value, _ in missed)
-        worst_figure = next(figure for value, figure in missed if value == worst)
+        worst = worst_of(value for value, _ in missed)
+        place = next(figure.place for value, figure in missed if value == worst)
         of = f", {len(missed)} of {len(figures)} figures" if len(figures) > 1 else ""
-        return "not met", f"{expectation.words(worst)} in {worst_figure.place}{of}"
+        return "not met", f"{expectation.words(worst)} in {place}{of}"
+    blanks = [figure for figure in figures if figure.value is None]
     if blanks:
         return "cannot be judged", _why_not(blanks, len(figures))
-    values = [value for value, _ in pairs]
-    worst = min(values) if expectation.bound == "at least" else max(values)
-    number_of_figures = counted("{number} figure", "{number} figures", len(values))
+    worst = worst_of(value for value, _ in known)
+    number_of_figures = counted("{number} figure", "{number} figures", len(known))
     return "met", f"{expectation.words(worst)} or better, {number_of_figures}"
 
 
@@ -282,19 +401,6 @@ def _why_not(blank: Sequence[LimitedFigure], of: int) -> str:
 
 
 # Against a baseline
-
-
-def _aligned(
-    run: Run, baseline: Run | None, trials: Sequence[Record]
-) -> Mapping[str, Sequence[AlignedPair]] | None:
-    """Cell → its headline (main) figures, with the baseline's; ``None`` without a baseline."""
-    if baseline is None:
-        return None
-    aligned: dict[str, list[AlignedPair]] = {}
-    for pair in align_runs(agreed_on(baseline, run).pairs, baseline.trials, trials):
-        if pair.quantity is not STACK:
-            aligned.setdefault(pair.cells[1], []).append(pair)
-    return aligned
 
 
 def _against_baseline(
@@ -377,147 +483,3 @@ def _counts(judgements: Iterable[Judgement]) -> dict[CheckVerdict, int]:
 
 def _counted(counts: Mapping[CheckVerdict, int]) -> str:
     return ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-
-
-@dataclass(frozen=True, slots=True)
-class LimitedFigure:
-    """One figure of one trial, or the reason why there is none."""
-
-    trial: int
-    flow: str
-    """``to server`` or ``to client`` if there are two flows, else empty."""
-    value: float | None
-    """In the unit that the expectation's ``of`` names; ``None`` if there is no figure."""
-    why_not: str = ""
-
-    @property
-    def place(self) -> str:
-        """Trial and flow as text, such as ``trial 3, to server``."""
-        return ", ".join(word for word in (f"trial {self.trial}", self.flow) if word)
-
-
-def limited_figures(
-    expectation: Expectation, record: Record, link: Link | None
-) -> Iterator[LimitedFigure]:
-    """Each figure of a trial that an expectation (other than ``baseline``) limits."""
-    if record.status != Status.OK:
-        yield LimitedFigure(record.trial, "", None, record.why_blank)
-        return
-    match expectation.what:
-        case "throughput" | "loss":
-            for name, flow in record.flows.items():
-                figure = (
-                    _loss(flow)
-                    if expectation.what == "loss"
-                    else _throughput(expectation, record, name, link)
-                )
-                yield _held_figure(record, FLOWS[name], figure)
-        case "payload":
-            for prefix in ("", "to_client_"):
-                if not prefix or record.number(f"{prefix}payload_bytes") is not None:
-                    yield _held_figure(
-                        record, FLOWS[prefix], _number(record, f"{prefix}payload_bytes")
-                    )
-        case "frames":
-            name = "line_share" if expectation.of == "line rate" else "frames_per_s"
-            passed = record.number("frames_per_s") is not None
-            # If `frames_per_s` is absent, even the lowest rate of the search failed: the rate is 0.
-            yield _held_figure(record, "", _number(record, name) if passed else 0.0)
-        case _:
-            yield _held_figure(record, "", _number(record, "rtt_mean_ns"))
-
-
-def _held_figure(record: Record, flow: str, figure: float | str) -> LimitedFigure:
-    if isinstance(figure, str):
-        return LimitedFigure(record.trial, flow, None, figure)
-    return LimitedFigure(record.trial, flow, figure)
-
-
-def _number(record: Record, name: str) -> float | str:
-    value = record.number(name)
-    return "the record lacks this figure" if value is None else value
-
-
-def _loss(flow: FlowValues) -> float | str:
-    if flow.lost_messages is None or not flow.sent_messages:
-        return "the record does not say how many messages were lost"
-    return flow.lost_messages / flow.sent_messages
-
-
-def _throughput(
-    expectation: Expectation, record: Record, name: str, link: Link | None
-) -> float | str:
-    value = record.flow(name).throughput_bit_per_s
-    if value is None:
-        return "the record has no throughput"
-    if expectation.of == "bit/s":
-        return value
-    if record.same_host:
-        return "server and client are one host: no cable was touched, so there is no ceiling"
-    if link is None:
-        return "the matrix states no `link`, so there is no ceiling"
-    column = TableColumn(record.protocol, record.message_bytes or 0, name)
-    ceiling = ceiling_of(column, [Bin((record,), name)], link)
-    if ceiling is None:
-        return "the link cannot carry this message, so there is no ceiling"
-    # If the TCP options are not known, the highest ceiling applies, so that a pass is certain.
-    return value / ceiling.highest_bit_per_s
-
-
-NOT_LOOKED_FOR = "the findings were not computed"
-
-
-@dataclass(frozen=True, slots=True)
-class FindingSentence:
-    """One finding: its kind, severity, cells and sentence."""
-
-    kind: str
-    severity: str
-    cells: tuple[str, ...]
-    """Keys of the cells; empty if the finding is about a host or the whole run."""
-    sentence: str
-    other_words: Collection[str] = ()
-    """Further words that mean its kind."""
-
-
-@dataclass(frozen=True, slots=True)
-class FindingSentences:
-    """All findings of a run, and the words for all kinds that exist."""
-
-    kinds: Collection[str]
-    findings: Sequence[FindingSentence]
-
-
-def held_against_findings(
-    expectation: Expectation,
-    cells: Mapping[str, Sequence[Record]],
-    computed: FindingSentences | None,
-) -> Iterator[tuple[str, bool | None, str]]:
-    """Yields (key of a cell, whether the expectation is met or ``None`` if unknown, why).
-
-    A finding about a host or the whole run has no cell, so its key is empty. Such a finding counts
-    only if the expectation applies to every cell.
-    """
-    if computed is None:
-        yield from ((cell, None, NOT_LOOKED_FOR) for cell in cells)
-        return
-    forbidden = [
-        finding
-        for finding in computed.findings
-        if expectation.forbidden in (finding.kind, finding.severity, *finding.other_words)
-    ]
-    if not expectation.when and not expectation.unless:
-        yield from (("", False, _words(finding)) for finding in forbidden if not finding.cells)
-    for cell, trials in cells.items():
-        sentences = [_words(finding) for finding in forbidden if cell in finding.cells]
-        blank = sum(trial.status != Status.OK for trial in trials)
-        if sentences:
-            yield cell, False, " ".join(sentences)
-        elif blank:
-            yield cell, None, f"{blank} of {len(trials)} trials without a result"
-        else:
-            yield cell, True, counted("{number} trial", "{number} trials", len(trials))
-
-
-def _words(finding: FindingSentence) -> str:
-    return f"{finding.sentence} ({finding.kind})"

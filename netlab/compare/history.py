@@ -21,7 +21,7 @@ from netlab.results.labels import figure
 from netlab.results.quantities import STACK, Quantity, quantities_of
 from netlab.results.run import Run, load
 from netlab.stats import median
-from netlab.stats.breaks import LEAST_RUNS, ChangePoint, Course, Expected, course_of
+from netlab.stats.breaks import LEAST_RUNS, ChangePoint, Course, course_of
 from netlab.store.reader import holder_of, is_run_folder
 from netlab.trial.record import Record, by_cell
 
@@ -57,7 +57,8 @@ class ReadRuns:
 def read_runs(folders: Sequence[Path], *, without: Path | None = None) -> ReadRuns:
     """Read run folders, and all run folders in a folder that is none itself.
 
-    ``without``: a run that is left out without a remark. UsageError if no run can be used.
+    A run that cannot be used is left out, and a remark states why. ``without``: a run that is left
+    out without a remark. UsageError if no run can be used.
     """
     runs: list[DatedRun] = []
     remarks: list[str] = []
@@ -85,35 +86,23 @@ def read_runs(folders: Sequence[Path], *, without: Path | None = None) -> ReadRu
                 )
             )
         runs.append(dated_run(run))
-    kept = [
-        *_each_start_once(sorted(runs, key=lambda run: (run.started_at, str(run.path))), remarks)
-    ]
+    kept: list[DatedRun] = []
+    for dated in sorted(runs, key=lambda run: (run.started_at, str(run.path))):
+        if kept and dated.started_at == kept[-1].started_at:
+            remarks.append(
+                _(
+                    "{run} started at the same time as {other}; a copy, left out.",
+                    run=dated.path,
+                    other=kept[-1].path,
+                )
+            )
+        else:
+            kept.append(dated)
     if not kept:
         reasons = " ".join(remarks)
         names = ", ".join(map(str, folders))
         raise UsageError(f"{names}: no run to make a history of. {reasons}".rstrip())
     return ReadRuns(tuple(kept), tuple(remarks))
-
-
-def dated_run(run: Run) -> DatedRun:
-    """The figures of a run."""
-    identity = identities(run.plan)
-    cells: dict[Hashable, Record] = {}
-    medians: dict[tuple[Hashable, str], float] = {}
-    for key, trials in by_cell(run.trials).items():
-        cells[identity[key]] = replace(trials[0], values={})
-        for quantity in (*quantities_of(trials[0]), STACK):
-            figures = [quantity.in_unit(trial) for trial in trials]
-            known = [figure for figure in figures if figure is not None and 0 < figure < math.inf]
-            if known:
-                medians[identity[key], quantity.name] = median(known)
-    return DatedRun(
-        path=run.path,
-        started_at=_start_of(run),
-        link=run.plan.link,
-        cells=cells,
-        medians=medians,
-    )
 
 
 def _run_folders(folders: Iterable[Path], remarks: list[str]) -> Iterator[Path]:
@@ -137,6 +126,27 @@ def _run_folders(folders: Iterable[Path], remarks: list[str]) -> Iterator[Path]:
                 remarks.append(_("{folder} is not a run folder; left out.", folder=path))
 
 
+def dated_run(run: Run) -> DatedRun:
+    """The figures of a run."""
+    identity = identities(run.plan)
+    cells: dict[Hashable, Record] = {}
+    medians: dict[tuple[Hashable, str], float] = {}
+    for key, trials in by_cell(run.trials).items():
+        cells[identity[key]] = replace(trials[0], values={})
+        for quantity in (*quantities_of(trials[0]), STACK):
+            figures = [quantity.in_unit(trial) for trial in trials]
+            known = [figure for figure in figures if figure is not None and 0 < figure < math.inf]
+            if known:
+                medians[identity[key], quantity.name] = median(known)
+    return DatedRun(
+        path=run.path,
+        started_at=_start_of(run),
+        link=run.plan.link,
+        cells=cells,
+        medians=medians,
+    )
+
+
 def _start_of(run: Run) -> datetime:
     starts = [start for record in run.records if (start := _time(record.started_at)) is not None]
     created = _time(run.stored.created_at) or datetime.fromtimestamp(0, UTC)
@@ -149,23 +159,6 @@ def _time(text: str) -> datetime | None:
     except ValueError:
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
-
-
-def _each_start_once(runs: Iterable[DatedRun], remarks: list[str]) -> Iterator[DatedRun]:
-    """Runs with the same start are copies of one run: only the first one counts."""
-    earlier: DatedRun | None = None
-    for run in runs:
-        if earlier is not None and run.started_at == earlier.started_at:
-            remarks.append(
-                _(
-                    "{run} started at the same time as {other}; a copy, left out.",
-                    run=run.path,
-                    other=earlier.path,
-                )
-            )
-            continue
-        yield run
-        earlier = run
 
 
 RECENT_RUNS = 2 * LEAST_RUNS
@@ -244,21 +237,14 @@ def history_of(read: ReadRuns, judged: DatedRun | None = None) -> History:
                 newest=newest.path,
             )
         )
-    return History(tuple(runs), tuple(_cells(runs, newest)), tuple(remarks))
-
-
-def _cells(runs: Sequence[DatedRun], newest: DatedRun) -> Iterator[CellHistory]:
     name = namer([*newest.cells.values()], {})
+    cells = []
     for cell, first in newest.cells.items():
-        for quantity in _quantities(cell, first, [*runs, newest]):
+        has_stack = any((cell, STACK.name) in run.medians for run in (*runs, newest))
+        for quantity in (*quantities_of(first), *([STACK] if has_stack else [])):
             figures = tuple(run.medians.get((cell, quantity.name)) for run in runs)
-            yield CellHistory(name(first), first.cell, quantity, figures)
-
-
-def _quantities(cell: Hashable, first: Record, runs: Sequence[DatedRun]) -> Iterator[Quantity]:
-    yield from quantities_of(first)
-    if any((cell, STACK.name) in run.medians for run in runs):
-        yield STACK
+            cells.append(CellHistory(name(first), first.cell, quantity, figures))
+    return History(tuple(runs), tuple(cells), tuple(remarks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,11 +259,21 @@ class HeldRun:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Change points in the last runs of the history, then the remarks about its runs."""
-        points = [
-            _recent_words(history, point, self.history)
-            for history in self.history.cells
-            if (point := history.recent) is not None
-        ]
+        points = []
+        for history in self.history.cells:
+            if (point := history.recent) is not None:
+                run = self.history.runs[point.index]
+                points.append(
+                    _(
+                        "The history of {cell} changed recently: {quantity} {change} % since {run} "
+                        "({day}).",
+                        cell=history.label,
+                        quantity=history.quantity.name,
+                        change=signed_percent(point.change_share),
+                        run=run.name,
+                        day=run.started_at.date(),
+                    )
+                )
         return (*points, *self.history.remarks)
 
     def judged(self, cell: str, worse_by: float) -> tuple[CheckVerdict, str]:
@@ -288,23 +284,20 @@ class HeldRun:
         together.
         """
         histories = [history for history in self.history.cells if history.quantity is not STACK]
-        own = [history for history in histories if history.cell == cell]
-        figures = self._figures()
+        figures = {
+            (self.run.cells[identity].cell, name): value
+            for (identity, name), value in self.run.medians.items()
+        }
         verdicts = [
             _judge(history, figures.get((cell, history.quantity.name)), len(histories), worse_by)
-            for history in own
+            for history in histories
+            if history.cell == cell
         ]
         for verdict in WORST_FIRST:
             sentences = [words for own_verdict, words in verdicts if own_verdict == verdict]
             if sentences:
                 return verdict, joined("; ", sentences)
         return "cannot be judged", _("it has no figure to compare")
-
-    def _figures(self) -> Mapping[tuple[str, str], float]:
-        return {
-            (self.run.cells[identity].cell, name): value
-            for (identity, name), value in self.run.medians.items()
-        }
 
 
 def _judge(
@@ -321,36 +314,19 @@ def _judge(
             least=LEAST_RUNS,
         )
     change = value / expected.level - 1
-    words = _words(history, value, expected)
     if quantity.more_is_worse:
         is_worse = value > expected.high and change > worse_by
     else:
         is_worse = value < expected.low and -change > worse_by
-    return ("not met" if is_worse else "met"), words
-
-
-def _words(history: CellHistory, value: float, expected: Expected) -> str:
-    return _(
+    return ("not met" if is_worse else "met"), _(
         "{quantity} {value} {unit}, {change} % ({low} to {high} {unit} expected by {runs} runs)",
-        quantity=history.quantity.name,
+        quantity=quantity.name,
         value=figure(value),
-        unit=history.quantity.unit,
-        change=signed_percent(value / expected.level - 1),
+        unit=quantity.unit,
+        change=signed_percent(change),
         low=figure(expected.low),
         high=figure(expected.high),
         runs=expected.runs,
-    )
-
-
-def _recent_words(history: CellHistory, point: ChangePoint, whole: History) -> str:
-    run = whole.runs[point.index]
-    return _(
-        "The history of {cell} changed recently: {quantity} {change} % since {run} ({day}).",
-        cell=history.label,
-        quantity=history.quantity.name,
-        change=signed_percent(point.change_share),
-        run=run.name,
-        day=run.started_at.date(),
     )
 
 

@@ -8,7 +8,7 @@ its version of netlab did not have it, the default counts.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -161,45 +161,38 @@ def _field_of(axis: str, trials: Sequence[Record]) -> str:
     return name
 
 
+def _level_named(word: str, name: str, levels: Sequence[Level]) -> Level:
+    """The level that ``word`` names, written as in a matrix or as in the report."""
+
+    def folded(text: str) -> str:
+        return text.replace(" ", "").casefold()
+
+    for level in levels:
+        if folded(word) in {folded(str(level)), folded(setting_value(name, level))}:
+            return level
+    names = ", ".join(setting_value(name, level) for level in levels)
+    raise UsageError(f"--against {word}: not a value of {setting_name(name)}; the run has {names}")
+
+
 def _levels(name: str, trials: Sequence[Record]) -> list[Level]:
     """The levels of a setting, in the plan's order.
 
     Absence is a level only if other cells of the same test and protocol have the setting. For
     example, no UDP cell has a congestion control.
     """
-    cells = _cells(trials)
-    kinds = {_kind(cell) for cell in cells if cell.get(name) is not None}
-    return [*dict.fromkeys(cell.get(name) for cell in cells if _kind(cell) in kinds)]
-
-
-def _cells(trials: Sequence[Record]) -> list[dict[str, Level]]:
-    return [plain_cell(trials[0]) for trials in by_cell(trials).values()]
-
-
-def _kind(cell: Mapping[str, Level]) -> tuple[Level, Level]:
-    return cell["test"], cell.get("protocol")
+    cells = [plain_cell(records[0]) for records in by_cell(trials).values()]
+    levels = [((cell["test"], cell.get("protocol")), cell.get(name)) for cell in cells]
+    kinds = {kind for kind, level in levels if level is not None}
+    return [*dict.fromkeys(level for kind, level in levels if kind in kinds)]
 
 
 def _axes_words(trials: Sequence[Record]) -> str:
     """A text about the axes that can be compared."""
     from netlab.config.settings import NAME_OF
 
-    names = dict.fromkeys(name for cell in _cells(trials) for name in cell)
+    names = dict.fromkeys(name for record in trials for name in plain_cell(record))
     axes = [NAME_OF.get(name, name) for name in names if len(_levels(name, trials)) > 1]
     return f"the axes of this run are {', '.join(axes)}" if axes else "this run has no axis"
-
-
-def _level_named(word: str, name: str, levels: Sequence[Level]) -> Level:
-    """The level that ``word`` names, written as in a matrix or as in the report."""
-    for level in levels:
-        if _folded(word) in {_folded(str(level)), _folded(setting_value(name, level))}:
-            return level
-    names = ", ".join(setting_value(name, level) for level in levels)
-    raise UsageError(f"--against {word}: not a value of {setting_name(name)}; the run has {names}")
-
-
-def _folded(text: str) -> str:
-    return text.replace(" ", "").casefold()
 
 
 _FACTS = (
@@ -212,9 +205,6 @@ _FACTS = (
 
 _SHOWN_CHANGES = 12
 
-Known = Mapping[tuple[str, str], str]
-"""(host, name of a fact) → its text; the host is empty for facts of the run itself."""
-
 
 def changes(baseline: Run, contender: Run) -> tuple[str, ...]:
     """One phrase per fact that differs between the runs, and one per run that has hosts of its own.
@@ -223,40 +213,32 @@ def changes(baseline: Run, contender: Run) -> tuple[str, ...]:
     returned; if there are more, a last phrase has their number.
     """
     old, new = _known(baseline), _known(contender)
-    phrases = [
-        *_of_hosts(_hosts(old), _hosts(new)),
-        *(
-            f"{' '.join(word for word in key if word)}: {old[key]}, then {new[key]}"
-            for key in old
-            if key in new and old[key] != new[key]
-        ),
+    phrases = []
+    for side, own, counterpart in (("baseline", old, new), ("contender", new, old)):
+        known_hosts = {host for host, _fact in counterpart}
+        only = dict.fromkeys(host for host, _fact in own if host and host not in known_hosts)
+        if only:
+            phrases.append(f"hosts only in the {side}: {', '.join(only)}")
+    phrases += [
+        f"{' '.join(word for word in key if word)}: {old[key]}, then {new[key]}"
+        for key in old
+        if key in new and old[key] != new[key]
     ]
     more = len(phrases) - _SHOWN_CHANGES
     return (*phrases[:_SHOWN_CHANGES], *([f"and {more} more"] if more > 0 else []))
 
 
-def _of_hosts(old: Iterable[str], new: Iterable[str]) -> Iterable[str]:
-    for side, own, counterpart in (("baseline", old, new), ("contender", new, old)):
-        only = [host for host in own if host not in counterpart]
-        if only:
-            yield f"hosts only in the {side}: {', '.join(only)}"
-
-
-def _hosts(fact_values: Known) -> list[str]:
-    return [*dict.fromkeys(host for host, _ in fact_values if host)]
-
-
-def _known(run: Run) -> Known:
-    """The latest value of each fact."""
-    fact_values: dict[tuple[str, str], str] = {}
+def _known(run: Run) -> dict[tuple[str, str], str]:
+    """(host, name of a fact) → its latest text; the host is empty for facts of the run itself."""
+    known: dict[tuple[str, str], str] = {}
     for session in run.sessions:
-        fact_values["", "netlab"] = as_words(session.get("netlab"))
+        known["", "netlab"] = as_words(session.get("netlab"))
     for note in run.facts:
         facts: Any = note.get("facts")
         if isinstance(facts, Mapping):
             host = str(note.get("host", ""))
-            fact_values |= {(host, name): as_words(facts[name]) for name in _FACTS if name in facts}
-    return fact_values
+            known |= {(host, name): as_words(facts[name]) for name in _FACTS if name in facts}
+    return known
 
 
 TestKind = tuple[str, str]
@@ -282,26 +264,78 @@ class Agreement:
     """One phrase per run that has cells without a counterpart in the other run."""
 
 
+@dataclass(frozen=True, slots=True)
+class _MatchedCell:
+    """A planned cell: its kind, and its other settings including the pairing."""
+
+    key: str
+    kind: TestKind
+    settings: Mapping[str, Scalar]
+
+    @classmethod
+    def of(cls, cell: PlannedCell, plan: Plan) -> _MatchedCell:
+        # A setting that an imported document does not state is unknown, not the default.
+        defaults = DEFAULTS_OF.get(cell.test, {}) if plan.source is None else {}
+        # Of two settings that exclude each other one is absent: no default is assumed for either.
+        exclusive = {name for pair in EXCLUSIVE for name in pair}
+        settings = {
+            "pairing": cell.pairing,
+            **{
+                name: value
+                for name, value in defaults.items()
+                if value is not None and name not in exclusive
+            },
+            **{name: value for name, value in cell.settings.items() if not isinstance(value, list)},
+        }
+        protocol = str(settings.pop("protocol", ""))
+        return cls(cell.key, (cell.test, protocol), settings)
+
+
 def agreement(baseline: Plan, contender: Plan) -> Agreement:
     """The differences of two plans, and their matching cells."""
     old_cells, new_cells = (
         [_MatchedCell.of(cell, plan) for cell in plan.cells] for plan in (baseline, contender)
     )
     old, new = _levels_by_kind(old_cells), _levels_by_kind(new_cells)
-    differences = [*link_differences(baseline.link, contender.link), *_of_kinds(old, new)]
+    differences = [*link_differences(baseline.link, contender.link)]
+    for side, own, other in (("baseline", old, new), ("contender", new, old)):
+        for kind in own:
+            if kind not in other:
+                differences.append(f"{' over '.join(w for w in kind if w)}: only in the {side}")
     names = dict.fromkeys(name for side in (old, new) for kind in side.values() for name in kind)
     differences += [phrase for name in names for phrase in _of_setting(name, old, new)]
-    pairs = _pairs(old_cells, new_cells, _left_out(old, new))
-    remarks = tuple(
-        f"{counted('{number} cell', '{number} cells', len(keys))} only in the {side}, "
-        f"such as {keys[0]}"
-        for side, keys in (
-            ("baseline", _unpaired_keys(old_cells, [key for key, _ in pairs])),
-            ("contender", _unpaired_keys(new_cells, [key for _, key in pairs])),
+    # Cells match even if they differ in settings that have one value in each run.
+    left_out = {
+        kind: {
+            name
+            for name in {*old[kind], *new[kind]}
+            if len(_levels_of(old, kind, name)) == 1 == len(_levels_of(new, kind, name))
+        }
+        for kind in old.keys() & new.keys()
+    }
+
+    def content(cell: _MatchedCell) -> Hashable:
+        without = left_out.get(cell.kind, ())
+        return cell.kind, frozenset(
+            setting for setting in cell.settings.items() if setting[0] not in without
         )
-        if keys
+
+    counterparts = {content(cell): cell.key for cell in new_cells}
+    pairs = {
+        cell.key: counterparts[content(cell)] for cell in old_cells if content(cell) in counterparts
+    }
+    remarks = []
+    for side, cells, paired in (
+        ("baseline", old_cells, {*pairs}),
+        ("contender", new_cells, {*pairs.values()}),
+    ):
+        alone = [cell.key for cell in cells if cell.key not in paired]
+        if alone:
+            number = counted("{number} cell", "{number} cells", len(alone))
+            remarks.append(f"{number} only in the {side}, such as {alone[0]}")
+    return Agreement(
+        tuple(dict.fromkeys(differences)) or tuple(remarks), tuple(pairs.items()), tuple(remarks)
     )
-    return Agreement(tuple(dict.fromkeys(differences)) or remarks, pairs, remarks)
 
 
 def identities(plan: Plan) -> dict[str, Hashable]:
@@ -332,35 +366,6 @@ def _link_words(link: Link | None) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _MatchedCell:
-    """A planned cell: its kind, and its other settings including the pairing."""
-
-    key: str
-    kind: TestKind
-    settings: Mapping[str, Scalar]
-
-    @classmethod
-    def of(cls, cell: PlannedCell, plan: Plan) -> _MatchedCell:
-        # A setting that an imported document does not state is unknown, not the default.
-        defaults = DEFAULTS_OF.get(cell.test, {}) if plan.source is None else {}
-        settings = {
-            "pairing": cell.pairing,
-            **{
-                name: value
-                for name, value in defaults.items()
-                if value is not None and name not in _ONE_OF_TWO
-            },
-            **{name: value for name, value in cell.settings.items() if not isinstance(value, list)},
-        }
-        protocol = str(settings.pop("protocol", ""))
-        return cls(cell.key, (cell.test, protocol), settings)
-
-
-_ONE_OF_TWO = frozenset(name for pair in EXCLUSIVE for name in pair)
-"""Settings that may be absent because another one replaces them: no default is assumed."""
-
-
 def _levels_by_kind(cells: Sequence[_MatchedCell]) -> LevelsByKind:
     kinds: dict[TestKind, list[Mapping[str, Scalar]]] = {}
     for cell in cells:
@@ -372,13 +377,6 @@ def _levels_by_kind(cells: Sequence[_MatchedCell]) -> LevelsByKind:
         }
         for kind, all_settings in kinds.items()
     }
-
-
-def _of_kinds(old: LevelsByKind, new: LevelsByKind) -> Iterator[str]:
-    for side, own, counterpart in (("baseline", old, new), ("contender", new, old)):
-        for test, protocol in own:
-            if (test, protocol) not in counterpart:
-                yield f"{' over '.join(w for w in (test, protocol) if w)}: only in the {side}"
 
 
 def _of_setting(name: str, old: LevelsByKind, new: LevelsByKind) -> Iterator[str]:
@@ -414,36 +412,3 @@ def _words(name: str, levels: frozenset[Level]) -> str:
     text = ", ".join(setting_value(name, level) for level in sorted_levels[:_SHOWN_VALUES])
     more = len(sorted_levels) - _SHOWN_VALUES
     return f"{text} and {more} more" if more > 0 else text
-
-
-def _left_out(old: LevelsByKind, new: LevelsByKind) -> Mapping[TestKind, frozenset[str]]:
-    """The settings with one value in each run: cells match even if these values differ."""
-    return {
-        kind: frozenset(
-            name
-            for name in {*old[kind], *new[kind]}
-            if len(_levels_of(old, kind, name)) == 1 == len(_levels_of(new, kind, name))
-        )
-        for kind in old.keys() & new.keys()
-    }
-
-
-def _pairs(
-    old: Sequence[_MatchedCell],
-    new: Sequence[_MatchedCell],
-    left_out: Mapping[TestKind, frozenset[str]],
-) -> tuple[tuple[str, str], ...]:
-    def content(cell: _MatchedCell) -> object:
-        without = left_out.get(cell.kind, frozenset())
-        return cell.kind, frozenset(
-            pair for pair in cell.settings.items() if pair[0] not in without
-        )
-
-    counterparts = {content(cell): cell.key for cell in new}
-    pairs = ((cell.key, counterparts.get(content(cell))) for cell in old)
-    return tuple((key, counterpart) for key, counterpart in pairs if counterpart is not None)
-
-
-def _unpaired_keys(cells: Sequence[_MatchedCell], partners: Sequence[str]) -> list[str]:
-    paired_keys = set(partners)
-    return [cell.key for cell in cells if cell.key not in paired_keys]
