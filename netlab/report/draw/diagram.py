@@ -7,22 +7,24 @@ link's framing allows. A share is a value in per cent of the ceiling.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from netlab.report.draw.style import (
     CEILING_DASHES,
     DASHES,
     HATCHES,
     INK,
+    LINE_EM,
     LOOKS,
     MARKERS,
     PAPER,
     POINTS_AN_INCH,
     QUIET,
     Format,
+    line_inches,
     lines_of,
     width_inches,
 )
@@ -87,7 +89,13 @@ def x_range(chart: Chart) -> tuple[float, float]:
 
 def scale_y(axes: Axes, chart: Chart, form: Format, high_inches: float) -> None:
     """Scale the y axis to include all values and intervals, in the same way for each panel."""
-    low, high = _y_range(chart)
+    ends = [y for line in chart.ceilings for _, y in line.points if y is not None]
+    for line in chart.lines:
+        halves = line.half_widths or (None,) * len(line.points)
+        for (_, y), half in zip(line.points, halves, strict=False):
+            if y is not None:
+                ends += [y - (half or 0), y + (half or 0)]
+    low, high = min(ends), max(ends)
     if chart.log_y and low > 0:
         from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -105,16 +113,6 @@ def scale_y(axes: Axes, chart: Chart, form: Format, high_inches: float) -> None:
         half = max(0.58 * (high - low), _LEAST_RANGE * high / 2)
         axes.set_ylim((low + high) / 2 - half, (low + high) / 2 + half)
     _finish_y(axes, chart, form)
-
-
-def _y_range(chart: Chart) -> tuple[float, float]:
-    ends = [y for line in chart.ceilings for _, y in line.points if y is not None]
-    for line in chart.lines:
-        halves = line.half_widths or (None,) * len(line.points)
-        for (_, y), half in zip(line.points, halves, strict=False):
-            if y is not None:
-                ends += [y - (half or 0), y + (half or 0)]
-    return min(ends), max(ends)
 
 
 def scale_shares(axes: Axes, chart: Chart, form: Format) -> None:
@@ -198,7 +196,10 @@ _FEW_POINTS = 40
 
 
 def draw_curve(axes: Axes, line: Curve, ticks: Sequence[float], form: Format) -> None:
-    """Draw straight lines between measured points; a point without a value is a gap."""
+    """Draw straight lines between measured points, and the interval of each mean if it is known.
+
+    A point without a value is a gap.
+    """
     look, many = line.place, len(line.points) > _FEW_POINTS
     marked = [at for at, (x, _) in enumerate(line.points) if x in ticks]
     axes.plot(
@@ -216,24 +217,19 @@ def draw_curve(axes: Axes, line: Curve, ticks: Sequence[float], form: Format) ->
         clip_on=False,
         zorder=3,
     )
-    _draw_intervals(axes, line)
-
-
-def _draw_intervals(axes: Axes, line: Curve) -> None:
-    """Draw the interval of each point's mean, if the interval is known."""
-    points = [
+    intervals = [
         (x, y, half)
         for (x, y), half in zip(line.points, line.half_widths, strict=False)
         if y is not None and half is not None
     ]
-    if points:
-        places, values, halves = zip(*points, strict=True)
+    if intervals:
+        places, values, halves = zip(*intervals, strict=True)
         axes.errorbar(
             places,
             values,
             yerr=halves,
             fmt="none",
-            ecolor=LOOKS[line.place % len(LOOKS)],
+            ecolor=LOOKS[look % len(LOOKS)],
             elinewidth=0.9,
             capsize=2.4,
             zorder=3,
@@ -319,43 +315,55 @@ _EDGE_INCHES = 0.04
 class Legend:
     """The labels below a diagram."""
 
-    labels: tuple[str, ...]
-    """Texts of the labels, broken into lines."""
+    labels: Mapping[str, str]
+    """Label → its text, broken into lines."""
     columns: int
     high_inches: float
     """Height of the legend; 0 if there are no labels."""
 
 
-def legend_of(labels: Sequence[str], form: Format) -> Legend:
-    """A legend with as many columns as fit; a label wider than the picture is broken into lines."""
-    if not labels:
-        return Legend((), 0, 0.0)
+def legend_of(curves: Iterable[Curve], form: Format) -> Legend:
+    """A legend of the curves that have a label, with as many columns as fit.
+
+    A label wider than the picture is broken into lines.
+    """
+    names = [*dict.fromkeys(curve.label for curve in curves if curve.label)]
+    if not names:
+        return Legend({}, 0, 0.0)
     em = form.legend_pt / POINTS_AN_INCH
     room = form.width_inches - 4 * _EDGE_INCHES
     handle = (_HANDLE_EM + _HANDLE_GAP_EM) * em
-    texts = tuple(lines_of(label, form.legend_pt, room - handle) for label in labels)
-    widths = [handle + width_inches(label, form.legend_pt) for label in texts]
+    texts = [lines_of(name, form.legend_pt, room - handle) for name in names]
+    widths = [handle + width_inches(text, form.legend_pt) for text in texts]
     columns = len(texts)
-    while columns > 1 and _wide(widths, columns, _COLUMN_GAP_EM * em) > room:
+    while columns > 1:
+        gaps = _COLUMN_GAP_EM * em * (columns - 1)
+        if sum(max(column) for column in _columns(widths, columns)) + gaps <= room:
+            break
         columns -= 1
     # Use fewer columns if that needs no more lines: then the last line is fuller.
     columns = -(-len(texts) // -(-len(texts) // columns))
-    lines = [label.count("\n") + 1 for label in texts]
+    lines = [text.count("\n") + 1 for text in texts]
     most = max(
-        _LINE_EM * sum(column) + _BETWEEN_EM * (len(column) - 1)
+        LINE_EM * sum(column) + _BETWEEN_EM * (len(column) - 1)
         for column in _columns(lines, columns)
     )
-    return Legend(texts, columns, most * em)
+    return Legend(dict(zip(names, texts, strict=True)), columns, most * em)
 
 
-def draw_legend(figure: Figure, legend: Legend, handles: Sequence[Any], form: Format) -> None:
-    """Draw a legend at the lower edge. ``handles``: matplotlib's symbols, one per label."""
+def draw_legend(figure: Figure, legend: Legend, form: Format) -> None:
+    """Draw the legend of all axes of a figure at its lower edge."""
     if not legend.labels:
         return
+    handles = {
+        label: handle
+        for axes in figure.axes
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
     high = figure.get_figheight()
     figure.legend(
-        handles=list(handles),
-        labels=list(legend.labels),
+        handles=[handles[label] for label in legend.labels],
+        labels=list(legend.labels.values()),
         loc="lower center",
         bbox_to_anchor=(0.5, _EDGE_INCHES / high),
         ncols=legend.columns,
@@ -369,10 +377,6 @@ def draw_legend(figure: Figure, legend: Legend, handles: Sequence[Any], form: Fo
     )
 
 
-def _wide(widths: Sequence[float], columns: int, gap: float) -> float:
-    return sum(max(column) for column in _columns(widths, columns)) + gap * (columns - 1)
-
-
 def _columns(numbers: Sequence[_Number], columns: int) -> list[Sequence[_Number]]:
     """The numbers by column, as matplotlib fills columns: the first columns may have one more."""
     least, more = divmod(len(numbers), columns)
@@ -382,7 +386,6 @@ def _columns(numbers: Sequence[_Number], columns: int) -> list[Sequence[_Number]
 
 EDGE_INCHES = 0.05
 """Distance between the edge of a picture and its contents."""
-_LINE_EM = 1.25
 _TICK_ROOM = 1.6
 """Maximum width of an x tick's label, as a multiple of the left margin."""
 _ROW_GAP_INCHES = 0.14
@@ -414,14 +417,13 @@ def diagram_of(chart: Chart, form: Format) -> Figure:
     ticks = tuple((x, lines_of(label, form.legend_pt, room)) for x, label in chart.x_ticks)
     chart = replace(chart, x_ticks=ticks)
     curves = [line for panel in _panels_of(chart) for line in panel.lines]
-    labels = list(dict.fromkeys(curve.label for curve in (*curves, *chart.ceilings)))
-    legend = legend_of(labels, form)
+    legend = legend_of([*curves, *chart.ceilings], form)
     title = lines_of(chart.title, form.title_pt, form.width_inches - 2 * EDGE_INCHES)
     x_label = lines_of(chart.x_label, form.text_pt, form.axes_wide_inches)
-    x_name = EDGE_INCHES + legend.high_inches + _line_inches(form.text_pt) / 2
+    x_name = EDGE_INCHES + legend.high_inches + line_inches(form.text_pt) / 2
     below = legend.high_inches + form.bottom_inches
-    below += x_label.count("\n") * _line_inches(form.text_pt)
-    below += max(label.count("\n") for _x, label in ticks) * _line_inches(form.legend_pt)
+    below += x_label.count("\n") * line_inches(form.text_pt)
+    below += max(label.count("\n") for _x, label in ticks) * line_inches(form.legend_pt)
     rows, top = _rows(chart, form, below)
     high = top + form.top_inches(title)
     figure = empty_figure(form, high)
@@ -435,7 +437,7 @@ def diagram_of(chart: Chart, form: Format) -> Figure:
         color=INK,
     )
     draw_title(figure, title, form)
-    draw_legend(figure, legend, _handles(placed, labels), form)
+    draw_legend(figure, legend, form)
     return figure
 
 
@@ -486,7 +488,7 @@ def _rows(chart: Chart, form: Format, below: float) -> tuple[tuple[_Row, ...], f
             label = lines_of(words, form.text_pt, high + _ROW_GAP_INCHES)
             rows.append(_Row(chunk, is_shares, heads, label, bottom, high))
             lines = max(head.count("\n") + 1 if head else 0 for head in heads)
-            bottom += high + lines * _line_inches(form.legend_pt) + _ROW_GAP_INCHES
+            bottom += high + lines * line_inches(form.legend_pt) + _ROW_GAP_INCHES
     return tuple(reversed(rows)), bottom - _ROW_GAP_INCHES
 
 
@@ -534,7 +536,7 @@ def _place(
     """
     wide, high = figure.get_size_inches()
     labels = max(y_labels_inches(line[0], form.legend_pt) for line in placed)
-    names = max(row.y_label.count("\n") + 1 for row in rows) * _line_inches(form.text_pt)
+    names = max(row.y_label.count("\n") + 1 for row in rows) * line_inches(form.text_pt)
     left = EDGE_INCHES + names + EDGE_INCHES + labels + TICK_INCHES
     right = max(form.right_inches, _beyond(chart, form))
     abreast = len(placed[0])
@@ -571,20 +573,3 @@ def _beyond(chart: Chart, form: Format) -> float:
     if not chart.log_x and high > low and (high - last) / (high - low) > 0.1:
         return 0.0
     return width_inches(label, form.legend_pt) / 2
-
-
-def _handles(placed: Sequence[Sequence[Axes]], labels: Sequence[str]) -> list[Any]:
-    """The symbol of each label in the legend."""
-    handles = dict(_labelled(placed))
-    return [handles[label] for label in labels]
-
-
-def _labelled(placed: Sequence[Sequence[Axes]]) -> Iterator[tuple[str, Any]]:
-    for line in placed:
-        for axes in line:
-            handles, labels = axes.get_legend_handles_labels()
-            yield from zip(labels, handles, strict=True)
-
-
-def _line_inches(size_pt: float) -> float:
-    return _LINE_EM * size_pt / POINTS_AN_INCH

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from netlab.report.draw.diagram import (
     EDGE_INCHES,
@@ -23,19 +23,17 @@ from netlab.report.draw.style import (
     HEAT,
     INK,
     INSIDE,
+    LINE_EM,
     PAPER,
     POINTS_AN_INCH,
     QUIET,
     Format,
+    line_inches,
     lines_of,
     width_inches,
 )
 from netlab.report.tables.elements import HeatMap, Strip
 from netlab.results.labels import figure as words_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +51,6 @@ _NAME_GAP_INCHES = 0.08
 _FIGURE_GAP_INCHES = 0.02
 _LEAST_PT = 6.0
 """Minimum type size of a figure in its place."""
-_LINE_EM = 1.25
 _WHITE_BELOW = 0.25
 """A place whose relative luminance is lower has a white figure, with a contrast of at least 3.5
 to 1."""
@@ -86,9 +83,9 @@ def _layout(chart: HeatMap, form: Format) -> _Layout:
     step = _step(chart)
     rows = tuple(lines_of(name, size, form.map_name_inches) for name in chart.rows[::step])
     columns = tuple(lines_of(name, size, _COLUMN_NAME_INCHES) for name in chart.columns[::step])
-    line = _LINE_EM * form.text_pt / POINTS_AN_INCH
+    line = line_inches(form.text_pt)
     widest = [max(width_inches(name, size) for name in names) for names in (rows, columns)]
-    deep = max(name.count("\n") + 1 for name in columns) * _LINE_EM * size / POINTS_AN_INCH
+    deep = max(name.count("\n") + 1 for name in columns) * LINE_EM * size / POINTS_AN_INCH
     left = EDGE_INCHES + line + widest[0] + 2 * _NAME_GAP_INCHES
     wide = form.width_inches - left - form.map_right_inches
     # At an angle, the first name must fit left of the map, and the lines of a name must end before
@@ -103,7 +100,7 @@ def _layout(chart: HeatMap, form: Format) -> _Layout:
     place = 4 * form.legend_pt / 100
     # A place is at least as high as a name of several lines.
     lines = max(name.count("\n") + 1 for name in rows)
-    names_high = (lines * _LINE_EM * size + 2) / POINTS_AN_INCH if lines > 1 else 0.0
+    names_high = (lines * LINE_EM * size + 2) / POINTS_AN_INCH if lines > 1 else 0.0
     title = lines_of(chart.title, form.title_pt, form.width_inches - 2 * EDGE_INCHES)
     return _Layout(
         left=left,
@@ -123,17 +120,18 @@ def _step(chart: HeatMap) -> int:
     return -(-max(len(chart.rows), len(chart.columns)) // _MOST_LABELS)
 
 
-def heat_map_inches(chart: HeatMap, form: Format) -> float:
-    """The height of a map's picture, in inches; more hosts make the map higher."""
-    return _layout(chart, form).high
+def heat_map_of(chart: HeatMap, form: Format) -> Figure:
+    """Return the map as a matplotlib figure; more hosts make it higher.
 
-
-def draw_heat_map(figure: Figure, chart: HeatMap, form: Format) -> None:
-    """Draw a map into an empty figure whose height is ``heat_map_inches``."""
+    Call this function inside ``with style(form):`` of ``netlab.report.draw.plot``.
+    """
+    import numpy
     from matplotlib.colors import LinearSegmentedColormap, Normalize
+    from matplotlib.patches import Rectangle
 
     at = _layout(chart, form)
     wide, high = form.width_inches, at.high
+    figure = empty_figure(form, high)
     axes = figure.add_axes(
         (at.left / wide, at.bottom / high, at.map_wide / wide, at.map_high / high)
     )
@@ -141,10 +139,14 @@ def draw_heat_map(figure: Figure, chart: HeatMap, form: Format) -> None:
     norm = Normalize(0, max(_present(chart.values)))
     many = max(len(chart.rows), len(chart.columns)) > _MOST_LABELS
     edge = "none" if many else PAPER
-    mesh = axes.pcolormesh(
-        _masked(chart.values), cmap=colours, norm=norm, edgecolors=edge, rasterized=many
-    )
-    _draw_inside(axes, chart, edge)
+    values = [[float("nan") if value is None else value for value in row] for row in chart.values]
+    masked = numpy.ma.masked_invalid(values)
+    mesh = axes.pcolormesh(masked, cmap=colours, norm=norm, edgecolors=edge, rasterized=many)
+    # Pairs inside one machine have a neutral colour, as they are not comparable.
+    for y, row in enumerate(chart.inside):
+        for x, value in enumerate(row):
+            if value is not None:
+                axes.add_patch(Rectangle((x, y), 1, 1, facecolor=INSIDE, edgecolor=edge))
     _label(axes, chart, at)
     if len(chart.rows) <= form.map_figures:
         place = at.map_wide / len(chart.columns)
@@ -159,11 +161,12 @@ def draw_heat_map(figure: Figure, chart: HeatMap, form: Format) -> None:
     bar.locator_params(nbins=5)
     spell(bar.yaxis, chart.decimal_marker)
     _name_axes(figure, chart, at, form)
+    return figure
 
 
 def _name_axes(figure: Figure, chart: HeatMap, at: _Layout, form: Format) -> None:
     wide, high = form.width_inches, at.high
-    line = _LINE_EM * form.text_pt / POINTS_AN_INCH
+    line = line_inches(form.text_pt)
     across = (at.left + at.map_wide / 2) / wide
     up = (at.bottom + at.map_high / 2) / high
     notes = line if _present(chart.inside) else 0.0
@@ -183,23 +186,6 @@ def _name_axes(figure: Figure, chart: HeatMap, at: _Layout, form: Format) -> Non
 
 def _present(values: Sequence[Sequence[float | None]]) -> list[float]:
     return [value for row in values for value in row if value is not None]
-
-
-def _masked(values: Sequence[Sequence[float | None]]) -> Any:
-    import numpy
-
-    plain = [[float("nan") if value is None else value for value in row] for row in values]
-    return numpy.ma.masked_invalid(plain)
-
-
-def _draw_inside(axes: Axes, chart: HeatMap, edge: str) -> None:
-    """Give the places of pairs inside one machine a neutral colour, as these are not comparable."""
-    from matplotlib.patches import Rectangle
-
-    for y, row in enumerate(chart.inside):
-        for x, value in enumerate(row):
-            if value is not None:
-                axes.add_patch(Rectangle((x, y), 1, 1, facecolor=INSIDE, edgecolor=edge))
 
 
 def _label(axes: Axes, chart: HeatMap, at: _Layout) -> None:
@@ -224,8 +210,13 @@ def _write_figures(
     place_inches: float,
 ) -> None:
     """Write each figure in its place. If the widest figure were too small to read, write none."""
-    digits, size_pt = _figures_fit(chart, form, place_inches)
-    if not size_pt:
+    every = [*_present(chart.values), *_present(chart.inside)]
+    for digits in (1, 0):
+        widest = max(width_inches(words_of(number, digits), 1.0) for number in every)
+        size_pt = min(form.small_pt, (place_inches - 2 * _FIGURE_GAP_INCHES) / widest)
+        if size_pt >= _LEAST_PT:
+            break
+    else:
         return
     for y, (row, inside) in enumerate(zip(chart.values, chart.inside, strict=True)):
         for x, (value, within) in enumerate(zip(row, inside, strict=True)):
@@ -242,19 +233,6 @@ def _write_figures(
                 fontsize=size_pt,
                 color=PAPER if dark else INK,
             )
-
-
-def _figures_fit(chart: HeatMap, form: Format, place_inches: float) -> tuple[int, float]:
-    """(decimals, type size) at which the widest figure fits into its place; (0, 0.0) if it does
-    not.
-    """
-    every = [*_present(chart.values), *_present(chart.inside)]
-    for digits in (1, 0):
-        widest = max(width_inches(words_of(number, digits), 1.0) for number in every)
-        size_pt = min(form.small_pt, (place_inches - 2 * _FIGURE_GAP_INCHES) / widest)
-        if size_pt >= _LEAST_PT:
-            return digits, size_pt
-    return 0, 0.0
 
 
 def _luminance(colour: Sequence[float]) -> float:
@@ -289,8 +267,7 @@ def strip_of(strip: Strip, form: Format) -> Figure:
         )
         for panel in strip.panels
     ]
-    labels = [line.label for panel in strip.panels for line in panel.lines if line.label]
-    legend = legend_of(list(dict.fromkeys(labels)), form)
+    legend = legend_of([line for panel in strip.panels for line in panel.lines], form)
     lines = max(title.count("\n") for title in titles) + 1
     panel_inches = _TALL_INCHES if strip.from_zero else _PANEL_INCHES
     gap = panel_inches + _PANEL_GAP_INCHES + (lines - 1) * form.title_line_inches
@@ -314,12 +291,7 @@ def strip_of(strip: Strip, form: Format) -> Figure:
     above = (EDGE_INCHES + legend.high_inches) / high
     figure.text(middle, above, name, ha="center", va="bottom", color=INK)
     draw_title(figure, heading, form)
-    handles = {
-        label: handle
-        for axes in placed
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
-    draw_legend(figure, legend, [handles[label] for label in dict.fromkeys(labels)], form)
+    draw_legend(figure, legend, form)
     return figure
 
 

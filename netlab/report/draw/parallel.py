@@ -66,16 +66,17 @@ def drawing_of_several(
                 helpers.start()
             jobs = [(chart, form) for form in forms for chart in batch]
             first = helpers.hand_over(jobs)
-            return lambda: _in_widths(helpers.pictures(first, len(jobs)), len(batch))
+
+            def in_widths() -> tuple[Picture, ...]:
+                pictures = helpers.pictures(first, len(jobs))
+                wide, narrow = pictures[: len(batch)], pictures[len(batch) :]
+                if not narrow:
+                    return tuple(wide)
+                return tuple(replace(w, column=n) for w, n in zip(wide, narrow, strict=True))
+
+            return in_widths
 
         yield hand_over
-
-
-def _in_widths(pictures: Sequence[Picture], charts: int) -> tuple[Picture, ...]:
-    wide, narrow = pictures[:charts], pictures[charts:]
-    if not narrow:
-        return tuple(wide)
-    return tuple(replace(w, column=n) for w, n in zip(wide, narrow, strict=True))
 
 
 class Drawers:
@@ -101,8 +102,19 @@ class Drawers:
         theirs = [(jobs[0], pictures[1]) for jobs, pictures in pipes]
         ends: list[tuple[IO[bytes], IO[bytes]]]
         ends = [(os.fdopen(j[1], "wb"), os.fdopen(p[0], "rb")) for j, p in pipes]
+        words = [f"{jobs},{pictures}" for jobs, pictures in theirs]
         with suppress(OSError):
-            self._process = _started(theirs)
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "netlab.report.draw.parallel", *words],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                # Drawing needs no threads for linear algebra.
+                env={**with_this_netlab(), "OPENBLAS_NUM_THREADS": "1"},
+                pass_fds=[fd for pair in theirs for fd in pair],
+                # The process and its forks are one process group, so that all are killed together.
+                process_group=0 if pipes else None,
+            )
         for fd in (fd for pair in theirs for fd in pair):
             os.close(fd)
         if self._process is not None and self._process.stdin and self._process.stdout:
@@ -142,7 +154,10 @@ class Drawers:
             unfinished = len(self._pictures) < len(self._jobs)
             self._changed.notify_all()
         if self._process is not None and unfinished:
-            _kill(self._process)
+            if _CAN_BECOME_SEVERAL:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
         for thread in self._threads:
             thread.join()
         if self._process is not None:
@@ -185,27 +200,6 @@ class Drawers:
                 if number is not None:
                     self._waiting.appendleft(number)
                 self._changed.notify_all()
-
-
-def _started(pipes: Sequence[tuple[int, int]]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "netlab.report.draw.parallel", *(f"{r},{w}" for r, w in pipes)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        # Drawing needs no threads for linear algebra.
-        env={**with_this_netlab(), "OPENBLAS_NUM_THREADS": "1"},
-        pass_fds=[fd for pair in pipes for fd in pair],
-        # The process and its forks are one process group, so that all are killed together.
-        process_group=0 if pipes else None,
-    )
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    if _CAN_BECOME_SEVERAL:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
 
 
 def _cores() -> int:

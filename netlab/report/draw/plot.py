@@ -13,17 +13,15 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
-from netlab.report.draw.diagram import diagram_of, empty_figure
-from netlab.report.draw.heat_map import draw_heat_map, heat_map_inches, strip_of
+from netlab.report.draw.diagram import diagram_of
+from netlab.report.draw.heat_map import heat_map_of, strip_of
 from netlab.report.draw.style import FAMILY, GRID, INK, PAGE_WIDE, QUIET, Format
 from netlab.report.tables.elements import Chart, HeatMap, Strip
 from netlab.results.core import Frame
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     Drawn: TypeAlias = Axes
 
@@ -92,10 +90,25 @@ def drawn_each(jobs: Iterable[Job]) -> Iterator[Picture]:
     The next job is read only when the jobs before are drawn. ``style`` is entered once for
     consecutive jobs of the same width.
     """
+    undated = {"CreationDate": None, "Creator": None, "Producer": None}
     for form, group in groupby(jobs, key=itemgetter(1)):
         with style(form):
             for chart, _form in group:
-                yield _picture(chart, form)
+                figure = figure_of(chart, form)
+                svg, png, pdf = io.BytesIO(), io.BytesIO(), io.BytesIO()
+                figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+                figure.savefig(
+                    png,
+                    format="png",
+                    dpi=_PNG_DPI,
+                    metadata={"Software": None},
+                    pil_kwargs=_PACKED,
+                )
+                figure.savefig(pdf, format="pdf", metadata=undated)
+                wide, high = (round(_PIXELS_AN_INCH * i) for i in figure.get_size_inches())
+                address = drawing_address(svg.getvalue()) if form == PAGE_WIDE else ""
+                files = svg.getvalue(), address, png.getvalue(), pdf.getvalue()
+                yield Picture(chart, *files, wide, high)
 
 
 def make_ready() -> None:
@@ -114,9 +127,7 @@ def figure_of(chart: Chart | Strip | HeatMap, form: Format) -> Figure:
         case Strip():
             return strip_of(chart, form)
         case HeatMap():
-            figure = empty_figure(form, heat_map_inches(chart, form))
-            draw_heat_map(figure, chart, form)
-            return figure
+            return heat_map_of(chart, form)
         case _:
             return diagram_of(chart, form)
 
@@ -138,18 +149,6 @@ def style(form: Format) -> Iterator[None]:
         }
         matplotlib.rcParams.update(sizes)
         yield
-
-
-def _picture(chart: Chart | Strip | HeatMap, form: Format) -> Picture:
-    figure = figure_of(chart, form)
-    svg, png, pdf = io.BytesIO(), io.BytesIO(), io.BytesIO()
-    figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-    figure.savefig(png, format="png", dpi=_PNG_DPI, metadata={"Software": None}, pil_kwargs=_PACKED)
-    undated = {"CreationDate": None, "Creator": None, "Producer": None}
-    figure.savefig(pdf, format="pdf", metadata=undated)
-    wide, high = (round(_PIXELS_AN_INCH * inches) for inches in figure.get_size_inches())
-    address = drawing_address(svg.getvalue()) if form == PAGE_WIDE else ""
-    return Picture(chart, svg.getvalue(), address, png.getvalue(), pdf.getvalue(), wide, high)
 
 
 _ASIDE = re.compile(r"<!--.*?-->|<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>", re.DOTALL)

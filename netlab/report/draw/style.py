@@ -14,12 +14,12 @@ FAMILY = "DejaVu Sans"
 """The font that matplotlib contains, so that pictures do not depend on the installed fonts."""
 
 POINTS_AN_INCH = 72
+LINE_EM = 1.25
+"""Height of a line of text, as a multiple of its type size."""
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 _SUBPIXELS = 64
-_MEASURED_PT = 100.0
-"""Size at which letters are measured: so large that rounding does not matter."""
-_SLACK = 1.03
-"""Reserve in the width: small letters are moved to whole pixels when they are drawn."""
+_MEASURED_PT = 100.0  # so large that rounding does not matter
+_SLACK = 1.03  # small letters are moved to whole pixels when they are drawn
 _BREAKS = re.compile(r"(?<=[\s\-_/,.:])")
 """A line may end after these characters."""
 
@@ -33,6 +33,11 @@ def width_inches(words: str, size_pt: float) -> float:
     """The width of the widest line of a text, with a small reserve."""
     widest = max(_width_em(flat(line)) for line in words.split("\n"))
     return _SLACK * widest * size_pt / POINTS_AN_INCH
+
+
+def line_inches(size_pt: float) -> float:
+    """The height of a line of text."""
+    return LINE_EM * size_pt / POINTS_AN_INCH
 
 
 def lines_of(words: str, size_pt: float, room_inches: float) -> str:
@@ -157,7 +162,7 @@ class Format:
     @property
     def title_line_inches(self) -> float:
         """Height of one line of a title."""
-        return 1.25 * self.title_pt / POINTS_AN_INCH
+        return line_inches(self.title_pt)
 
     def top_inches(self, title: str) -> float:
         """Height of a title above the axes."""
