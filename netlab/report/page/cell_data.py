@@ -28,7 +28,7 @@ from netlab.report.page.small_charts import (
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure, setting_name, setting_value
 from netlab.results.layout import Bin, TableColumn
-from netlab.results.quantities import names_of, quantities_of
+from netlab.results.quantities import Quantity, names_of, quantities_of
 from netlab.terminal import printable
 from netlab.trial.record import FLOWS, STATUSES, Record, Status, Value, by_cell, server_sends
 
@@ -97,25 +97,20 @@ def packed(cells: Iterable[CellView], wording: Wording) -> tuple[Piece, ...]:
     def say(words: str) -> str:
         return printable(wording.text(words))
 
-    # Compression releases the interpreter lock, so this thread prepares the next piece meanwhile.
-    with ThreadPoolExecutor(1) as packing:
-        return _pieces(cells, say, lambda *piece: packing.submit(_piece, *piece))
-
-
-def _pieces(
-    cells: Iterable[CellView], say: _Say, begin: Callable[..., Future[Piece]]
-) -> tuple[Piece, ...]:
     pieces: list[Future[Piece]] = []
     shapes: dict[tuple[str, ...], int] = {}
     texts: list[str] = []
     first = characters = 0
-    for index, cell in enumerate(cells):
-        texts.append(_as_json(_cell(cell, shapes, say)))
-        characters += len(texts[-1])
-        if characters >= PIECE_CHARACTERS:
-            pieces.append(begin(first, texts, shapes))
-            first, characters, texts, shapes = index + 1, 0, [], {}
-    pieces += [begin(first, texts, shapes)] if texts else []
+    # Compression releases the interpreter lock, so this thread prepares the next piece meanwhile.
+    with ThreadPoolExecutor(1) as packing:
+        for index, cell in enumerate(cells):
+            texts.append(_as_json(_cell(cell, shapes, say)))
+            characters += len(texts[-1])
+            if characters >= PIECE_CHARACTERS:
+                pieces.append(packing.submit(_piece, first, texts, shapes))
+                first, characters, texts, shapes = index + 1, 0, [], {}
+        if texts:
+            pieces.append(packing.submit(_piece, first, texts, shapes))
     return tuple(piece.result() for piece in pieces)
 
 
@@ -148,25 +143,22 @@ def _cell(cell: CellView, shapes: dict[tuple[str, ...], int], say: _Say) -> dict
         "findings": [_finding(finding, say) for finding in cell.findings],
         "charts": [_chart(chart, say) for chart in charts],
         "figures": [say(joined(", ", [quantity.name, quantity.unit])) for quantity in quantities],
-        "trials": [
-            {
-                **_trial(record, say),
-                "figures": [
-                    "" if (value := quantity.in_unit(record)) is None else say(figure(value))
-                    for quantity in quantities
-                ],
-                **_values(record, shapes, say),
-            }
-            for record in cell.records
-        ],
+        "trials": [_trial(record, quantities, shapes, say) for record in cell.records],
     }
 
 
-def _trial(record: Record, say: _Say) -> dict[str, Any]:
-    """How a trial ended, and the reason if the trial has no figure."""
+def _trial(
+    record: Record,
+    quantities: Sequence[Quantity],
+    shapes: dict[tuple[str, ...], int],
+    say: _Say,
+) -> dict[str, Any]:
+    """How a trial ended, its figures, and all of its values. Trials of a piece with equal value
+    names share one list of names in ``shapes``.
+    """
     server, client = record.server, record.client
     ends = _("{server} serves {client}", server=server, client=client) if server and client else ""
-    return {
+    trial = {
         "trial": record.trial,
         "attempt": record.attempt or None,
         "status": say(STATUSES.get(record.status, record.status)),
@@ -174,24 +166,24 @@ def _trial(record: Record, say: _Say) -> dict[str, Any]:
         "detail": printable(record.detail or ""),
         "began": record.started_at,
         "ends": say(ends),
+        "figures": [
+            "" if (value := quantity.in_unit(record)) is None else say(figure(value))
+            for quantity in quantities
+        ],
     }
-
-
-def _values(record: Record, shapes: dict[tuple[str, ...], int], say: _Say) -> dict[str, Any]:
-    """All measured values. Records of a piece with equal value names share one list of names."""
     if not record.values:
-        return {}
-    shape = shapes.setdefault(tuple(record.values), len(shapes))
-    return {"shape": shape, "values": [_value(value, say) for value in record.values.values()]}
-
-
-def _value(value: Value, say: _Say) -> Value:
-    if isinstance(value, list):
-        number = len(value)
-        if number <= MAX_LISTED:
-            return value
-        return say(counted("{number} number", "{number} numbers", number))
-    return printable(value) if isinstance(value, str) else value
+        return trial
+    values: list[Value] = []
+    for measured in record.values.values():
+        if isinstance(measured, list) and len(measured) > MAX_LISTED:
+            values.append(say(counted("{number} number", "{number} numbers", len(measured))))
+        else:
+            values.append(printable(measured) if isinstance(measured, str) else measured)
+    return {
+        **trial,
+        "shape": shapes.setdefault(tuple(record.values), len(shapes)),
+        "values": values,
+    }
 
 
 def _finding(finding: CellFinding, say: _Say) -> dict[str, Any]:
@@ -277,7 +269,7 @@ class _EndValue:
     end: str
     label: str
     value: Any
-    as_asked: bool
+    as_asked: bool = True
 
 
 def effective_settings(
@@ -296,17 +288,16 @@ def effective_settings(
         if name not in settings and not reports:
             continue
         differs = requested is not None and any(not report.as_asked for report in reports)
-        rows.append(
-            EffectiveSetting(
-                setting_name(name),
-                setting_value(name, requested),
-                _in_words(name, reports),
-                differs,
-            )
-        )
+        words, asked = setting_name(name), setting_value(name, requested)
+        rows.append(EffectiveSetting(words, asked, _in_words(name, reports), differs))
     # Values for which there is no setting; they explain many results.
     for name, words in _UNASKED.items():
-        reports = [value for values in trials for value in _of_flows(values, name)]
+        reports = [
+            _EndValue(prefix, way, _ENDS.get(value, value) if isinstance(value, str) else value)
+            for values in trials
+            for prefix, way in FLOWS.items()
+            if (value := values.get(prefix + name)) is not None
+        ]
         if reports:
             rows.append(EffectiveSetting(words, "–", _in_words(name, reports), differs=False))
     return tuple(rows)
@@ -375,13 +366,6 @@ def _pinned(name: str, settings: Mapping[str, Any], values: _RecordValues) -> It
                 yield _EndValue(prefix + end, _label(prefix, end), cpu, cpu == settings.get(name))
 
 
-def _of_flows(values: _RecordValues, name: str) -> Iterator[_EndValue]:
-    for prefix, words in FLOWS.items():
-        if (value := values.get(prefix + name)) is not None:
-            effective = _ENDS.get(value, value) if isinstance(value, str) else value
-            yield _EndValue(prefix, words, effective, as_asked=True)
-
-
 def _label(prefix: str, end: str) -> str:
     if not prefix:
         return _ENDS[end]
@@ -389,7 +373,7 @@ def _label(prefix: str, end: str) -> str:
 
 
 def _in_words(name: str, reports: Sequence[_EndValue]) -> str:
-    """One value if all ends report the same value, otherwise the value of each end."""
+    """One value if all ends report the same value, otherwise the values of each end."""
     if not reports:
         return ""
     of_ends: dict[str, list[Any]] = {}
@@ -397,17 +381,16 @@ def _in_words(name: str, reports: Sequence[_EndValue]) -> str:
         distinct = of_ends.setdefault(report.label, [])
         if report.value not in distinct:
             distinct.append(report.value)
-    texts = {label: _listed(name, values) for label, values in of_ends.items()}
+    texts: dict[str, str] = {}
+    for label, values in of_ends.items():
+        if len(values) > MOST_SHOWN:
+            low, high = (_one(name, value) for value in (min(values), max(values)))
+            texts[label] = _("{low} to {high}", low=low, high=high)
+        else:
+            texts[label] = joined(" / ", [_one(name, value) for value in values])
     if len(set(texts.values())) == 1:
         return next(iter(texts.values()))
     return joined(", ", [joined(" ", [label, text]) for label, text in texts.items()])
-
-
-def _listed(name: str, values: Sequence[Any]) -> str:
-    if len(values) > MOST_SHOWN:
-        low, high = (_one(name, value) for value in (min(values), max(values)))
-        return _("{low} to {high}", low=low, high=high)
-    return joined(" / ", [_one(name, value) for value in values])
 
 
 def _one(name: str, value: Any) -> str:

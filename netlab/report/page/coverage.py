@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.language.wording import Wording
-from netlab.report.tables.elements import Chart, Table, TableLine
+from netlab.report.tables.elements import TableLine
 from netlab.results.labels import as_words, setting_name, setting_value
 from netlab.results.layout import level, levels_of
 from netlab.terminal import printable
@@ -20,11 +20,10 @@ from netlab.trial.record import STATUSES, Record, Status
 from netlab.units import plain_figures
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from netlab.results.run import Run
     from netlab.store.plan import Plan
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 _SHOWN_DETAILS = 3
 _SHOWN_ELSEWHERE = ("hosts",)
@@ -95,9 +94,16 @@ class HostFacts:
 
 def counts(records: Sequence[Record]) -> tuple[PairingCount, ...]:
     """Counts by pairing in the plan's order; with several pairings, a last line for all."""
-    pairings = dict.fromkeys(record.pairing for record in records)
-    lines = [_count(name, [r for r in records if r.pairing == name]) for name in pairings]
-    return (*lines, *([_count(_("all"), records)] if len(lines) > 1 else []))
+    pairings: dict[str, Counter[Status]] = {}
+    for record in records:
+        pairings.setdefault(record.pairing, Counter())[record.status] += 1
+    lines = list(pairings.items())
+    if len(lines) > 1:
+        lines.append((_("all"), Counter(record.status for record in records)))
+    return tuple(
+        PairingCount(name, tuple(numbers[status] for status in Status), numbers.total())
+        for name, numbers in lines
+    )
 
 
 def summary(records: Sequence[Record]) -> str:
@@ -121,20 +127,32 @@ def blanks(records: Iterable[Record]) -> tuple[Blank, ...]:
     for record in records:
         if record.status != Status.OK:
             groups.setdefault(record.why_blank, []).append(record)
-    ranking = sorted(groups.items(), key=lambda item: -len(item[1]))
-    return tuple(_blank(sentence, group) for sentence, group in ranking)
+    reasons = []
+    for sentence, group in sorted(groups.items(), key=lambda item: -len(item[1])):
+        details = tuple(dict.fromkeys(record.detail for record in group if record.detail))
+        reasons.append(
+            Blank(
+                sentence=sentence,
+                trials=len(group),
+                pairings=joined(", ", dict.fromkeys(record.pairing for record in group)),
+                details=details[:_SHOWN_DETAILS],
+                more=max(0, len(details) - _SHOWN_DETAILS),
+            )
+        )
+    return tuple(reasons)
 
 
 def settings(records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
     """(setting, its value or values) for every setting of the plan."""
-    names = dict.fromkeys(name for record in records for name in record.settings)
-    return tuple(
-        (
-            setting_name(name),
-            joined(", ", (setting_value(name, value) for value in _levels(records, name))),
+    rows = []
+    for name in dict.fromkeys(name for record in records for name in record.settings):
+        # The values in all cells of the protocols for which any cell has the setting.
+        protocols = {record.protocol for record in records if level(record, name) is not None}
+        levels = levels_of((record for record in records if record.protocol in protocols), name)
+        rows.append(
+            (setting_name(name), joined(", ", (setting_value(name, value) for value in levels)))
         )
-        for name in names
-    )
+    return tuple(rows)
 
 
 def trials(plan: Plan) -> str:
@@ -171,19 +189,24 @@ def hosts(run: Run) -> tuple[HostFacts, ...]:
             facts_after[name] = facts
         else:
             facts_before.setdefault(name, facts)
-    names = dict.fromkeys([*described, *facts_before, *facts_after])
-    return tuple(
-        HostFacts(
-            name,
-            tuple(
-                (str(key), as_words(value))
-                for key, value in _mapping(described.get(name)).items()
-                if value not in _NOTHING and value != facts_before.get(name, {}).get(key)
-            ),
-            _facts(facts_before.get(name, {}), facts_after.get(name, {})),
+    hosts = []
+    for name in dict.fromkeys([*described, *facts_before, *facts_after]):
+        before, after = facts_before.get(name, {}), facts_after.get(name, {})
+        found = tuple(
+            (str(key), as_words(value))
+            for key, value in _mapping(described.get(name)).items()
+            if value not in _NOTHING and value != before.get(key)
         )
-        for name in names
-    )
+        facts_of_host = tuple(
+            HostFact(
+                str(fact),
+                as_words(before[fact]) if fact in before else "",
+                as_words(after[fact]) if fact in after else "",
+            )
+            for fact in dict.fromkeys([*before, *after])
+        )
+        hosts.append(HostFacts(name, found, facts_of_host))
+    return tuple(hosts)
 
 
 def changes(facts: Iterable[HostFacts]) -> tuple[tuple[str, HostFact], ...]:
@@ -219,40 +242,6 @@ def sessions(run: Run) -> tuple[tuple[tuple[str, str], ...], ...]:
     )
 
 
-def _count(name: str, records: Sequence[Record]) -> PairingCount:
-    numbers = Counter(record.status for record in records)
-    return PairingCount(name, tuple(numbers[status] for status in Status), len(records))
-
-
-def _blank(sentence: str, group: Sequence[Record]) -> Blank:
-    details = tuple(dict.fromkeys(record.detail for record in group if record.detail))
-    return Blank(
-        sentence=sentence,
-        trials=len(group),
-        pairings=joined(", ", dict.fromkeys(record.pairing for record in group)),
-        details=details[:_SHOWN_DETAILS],
-        more=max(0, len(details) - _SHOWN_DETAILS),
-    )
-
-
-def _levels(records: Sequence[Record], name: str) -> tuple[Any, ...]:
-    """The values of a setting in all cells of the protocols for which any cell has the setting."""
-    protocols = {record.protocol for record in records if level(record, name) is not None}
-    return levels_of((record for record in records if record.protocol in protocols), name)
-
-
-def _facts(facts_before: Mapping[str, Any], facts_after: Mapping[str, Any]) -> tuple[HostFact, ...]:
-    names = dict.fromkeys([*facts_before, *facts_after])
-    return tuple(
-        HostFact(
-            str(name),
-            as_words(facts_before[name]) if name in facts_before else "",
-            as_words(facts_after[name]) if name in facts_after else "",
-        )
-        for name in names
-    )
-
-
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
@@ -270,6 +259,10 @@ def environment(folder: Path, wording: Wording) -> Environment:
         if isinstance(value, Message):
             value = wording.text(value)
         return printable(str(value), keep="\n\t") if type(value) in (str, Message) else value
+
+    def digest(text: str) -> str:
+        """The hash of a script or style in the form of a Content-Security-Policy."""
+        return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
 
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
@@ -289,27 +282,14 @@ def environment(folder: Path, wording: Wording) -> Environment:
         newstyle=True,
     )
     templates.filters |= {
-        "digest": _digest,
-        "has_bars": _has_bars,
-        "has_shares": _has_shares,
+        "digest": digest,
+        "has_bars": lambda charts: any(chart.has_bars for _number, chart in charts),
+        "has_shares": lambda table: any(p.share for line in table.lines for p in line.places),
         "parts": _row_groups,
         "said": said,
         "sentence_case": sentence_case,
     }
     return templates
-
-
-def _digest(text: str) -> str:
-    """The hash of a script or style in the form of a Content-Security-Policy."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
-
-
-def _has_shares(table: Table) -> bool:
-    return any(place.share for line in table.lines for place in line.places)
-
-
-def _has_bars(charts: Iterable[tuple[int, Chart]]) -> bool:
-    return any(chart.has_bars for _number, chart in charts)
 
 
 def _row_groups(rows: Sequence[TableLine]) -> list[tuple[str, list[TableLine]]]:

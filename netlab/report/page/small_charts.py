@@ -5,22 +5,22 @@ The window is the time that is measured; TCP's window is called congestion windo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from netlab.findings.finding import Finding, Kind
+from netlab.findings.finding import Kind
 from netlab.findings.tcp_series import recoveries_of
-from netlab.messages import Message, _, sentence_case
+from netlab.messages import _, sentence_case
 from netlab.report.sections.latency_under_load import PHASE_WORDS
 from netlab.report.tables.elements import Curve
 from netlab.report.text.findings import RunIndex, sentence
-from netlab.results.load_timeline import LoadTimeline, interval_rates, short, thinned, timeline_of
+from netlab.results.load_timeline import interval_rates, short, thinned, timeline_of
 from netlab.results.quantities import quantities_of
 from netlab.results.tcp_series import TcpSeries, tcp_series_of
 from netlab.stats import mean
-from netlab.stats.histogram import Histogram, middle_of
+from netlab.stats.histogram import middle_of
 from netlab.stats.summary import MIN_TRIALS, interval
 from netlab.trial.interruptions import interruptions
 from netlab.trial.record import FLOWS, Record
@@ -56,18 +56,15 @@ def findings_by_cell(run: Analysis) -> dict[str, tuple[CellFinding, ...]]:
     for finding in run.findings:
         words = sentence(finding, index)
         for cell in finding.cells:
-            by_cell.setdefault(cell, []).append(_of_cell(finding, cell, words))
+            of_cell = CellFinding(
+                sentence=words,
+                kind=finding.kind,
+                advice=_("{statement}.", statement=sentence_case(finding.advice)),
+                evidence=finding.evidence,
+                trials=tuple(trial for key, trial in finding.trials if key == cell),
+            )
+            by_cell.setdefault(cell, []).append(of_cell)
     return {cell: tuple(findings) for cell, findings in by_cell.items()}
-
-
-def _of_cell(finding: Finding, cell: str, words: Message) -> CellFinding:
-    return CellFinding(
-        sentence=words,
-        kind=finding.kind,
-        advice=_("{statement}.", statement=sentence_case(finding.advice)),
-        evidence=finding.evidence,
-        trials=tuple(trial for key, trial in finding.trials if key == cell),
-    )
 
 
 MOST_MARKS = 12
@@ -107,8 +104,11 @@ def marks_of(
     for record in records:
         if Kind.INTERRUPTION_FINAL in kinds:
             marks += _gaps(record, flow)
-        if Kind.LOSS_RECOVERY in kinds:
-            marks += _recoveries(record, flow)
+        series = tcp_series_of(record.values, flow) if Kind.LOSS_RECOVERY in kinds else None
+        for recovery in recoveries_of(series) if series is not None else ():
+            length_s = recovery.length_us / 1e6
+            words = _("recovery from loss, {time}", time=_time(length_s))
+            marks.append(_mark(record, recovery.from_us / 1e6, length_s, words))
         for kind in (Kind.DIPS_UNEXPLAINED, Kind.DIPS_CONGESTION):
             if kind in kinds and record.trial in (kinds[kind].trials or (record.trial,)):
                 marks += _dips(record, flow, kinds[kind].evidence)
@@ -152,13 +152,6 @@ def _gaps(record: Record, flow: str) -> Iterator[SeriesMark]:
             yield _mark(record, begin / 1e9, length / 1e9, words)
 
 
-def _recoveries(record: Record, flow: str) -> Iterator[SeriesMark]:
-    series = tcp_series_of(record.values, flow)
-    for recovery in recoveries_of(series) if series is not None else ():
-        words = _("recovery from loss, {time}", time=_time(recovery.length_us / 1e6))
-        yield _mark(record, recovery.from_us / 1e6, recovery.length_us / 1e6, words)
-
-
 def _dips(record: Record, flow: str, evidence: Mapping[str, float]) -> Iterator[SeriesMark]:
     """The interval with the fewest bytes in each period of the dips."""
     series = record.values.get(f"{flow}receiver_interval_bytes")
@@ -188,9 +181,10 @@ MAX_LINES = 12
 """Maximum number of trials (measurements of a cell) in a chart; more lines would look alike."""
 
 _MAX_STEPS = 200
-"""Maximum number of points of one curve."""
+"""Maximum number of points of one curve, so that a page of many cells stays small."""
 
-_PASSED, _NOT_PASSED = _("passed"), _("did not pass")
+_IN_WINDOW = _("seconds since the window opened")
+
 
 _Points = list[tuple[float, float | None]]
 
@@ -218,16 +212,6 @@ class SmallChart:
     """Whether the y axis begins at zero. If it does not, no line joins the points."""
 
 
-@dataclass(frozen=True, slots=True)
-class _TrialSeries:
-    """TCP's own values of one flow in one trial."""
-
-    record: Record
-    series: TcpSeries
-    times_s: Sequence[float]
-    """The time of each point of ``series``."""
-
-
 def small_charts(
     trials: Sequence[Record],
     ceilings: Mapping[str, float],
@@ -241,79 +225,68 @@ def small_charts(
     bit/s, ``marks`` the marks of each flow, ``limits`` the limits of a stream with a single flow. A
     damaged series is left out.
     """
-    first_trials = trials[:MAX_LINES]
-    charts: list[SmallChart | None] = [_around_load(first_trials)]
+    drawn = trials[:MAX_LINES]
+    charts = [*_around_load(drawn)]
     for flow in FLOWS:
-        chart = _over_window(first_trials, flow, ceilings.get(flow))
-        if chart is not None:
-            chart = replace(chart, marks=(marks or {}).get(flow, ()), limits=() if flow else limits)
-        charts.append(chart)
-    if not any(charts):
+        of_flow = (marks or {}).get(flow, ())
+        charts += [
+            replace(chart, marks=of_flow, limits=() if flow else limits)
+            for chart in _over_window(drawn, flow, ceilings.get(flow))
+        ]
+    if not charts:
         charts += _by_trial(trials)
     for flow in FLOWS:
-        own = [
-            _TrialSeries(record, series, [short(time_us / 1e6) for time_us in series.time_us])
-            for record in first_trials
-            if (series := tcp_series_of(record.values, flow)) is not None
-        ]
-        if own:
-            draws = (_tcp_window, _tcp_round_trip, _tcp_retransmissions)
-            charts += [draw(own, flow) for draw in draws]
-    charts += [_distribution(first_trials), _first_round_trips(first_trials), _swept(first_trials)]
-    charts += [_searched(record) for record in first_trials]
-    return tuple(chart for chart in charts if chart is not None)
+        charts += _tcp_charts(drawn, flow)
+    charts += _of_round_trips(drawn)
+    charts += _of_searches(drawn)
+    return tuple(charts)
 
 
 def _over_window(
     trials: Sequence[Record], flow: str, ceiling_bit_per_s: float | None
-) -> SmallChart | None:
+) -> Iterator[SmallChart]:
     """The receiver's throughput in each interval."""
-    lines: list[Curve] = []
+    measured: list[tuple[Record, list[tuple[float, float]]]] = []
     means: list[tuple[int, float]] = []
     for record in trials:
         series = record.series(f"{flow}receiver_interval_bytes")
         interval_ns = record.number(f"{flow}receiver_interval_ns")
         if series and interval_ns:
             elapsed_ns = record.number(f"{flow}receiver_elapsed_ns")
-            points = interval_rates(series, interval_ns, elapsed_ns)
             own = record.flows.get(flow)
             if own is not None and own.throughput_bit_per_s is not None:
-                means.append((len(lines), short(own.throughput_bit_per_s / 1e6)))
-            lines.append(_line(record, len(lines), points))
-    if not lines:
-        return None
-    if flow:
-        title = _("Throughput {way} within the window", way=FLOWS[flow])
-    else:
-        title = _("Throughput within the window")
-    level = None if ceiling_bit_per_s is None else short(ceiling_bit_per_s / 1e6)
-    return SmallChart(
-        title,
-        _("seconds since the window opened"),
-        "Mbit/s",
-        tuple(lines),
-        level,
-        tuple(means),
-        _mean_of([mean for _place, mean in means]),
-    )
+                means.append((len(measured), short(own.throughput_bit_per_s / 1e6)))
+            measured.append((record, interval_rates(series, interval_ns, elapsed_ns)))
+    if measured:
+        yield SmallChart(
+            _("Throughput {way} within the window", way=FLOWS[flow])
+            if flow
+            else _("Throughput within the window"),
+            _IN_WINDOW,
+            "Mbit/s",
+            _lines(measured),
+            None if ceiling_bit_per_s is None else short(ceiling_bit_per_s / 1e6),
+            tuple(means),
+            _mean_of([mean for _place, mean in means]),
+        )
 
 
-def _around_load(trials: Sequence[Record]) -> SmallChart | None:
+def _around_load(trials: Sequence[Record]) -> Iterator[SmallChart]:
     """Single round trips before, during and after the load. A lost round trip is drawn at the
     height of the longest one.
     """
-    timelines: list[tuple[Record, LoadTimeline, float]] = []
-    for record in trials:
-        timeline = timeline_of(record)
-        opened_ns = record.number("load_open_ns")
-        if timeline is not None and opened_ns is not None:
-            timelines.append((record, timeline, opened_ns))
+    timelines = [
+        (record, timeline, opened_ns)
+        for record in trials
+        if (timeline := timeline_of(record)) is not None
+        and (opened_ns := record.number("load_open_ns")) is not None
+    ]
     trips = [trip for _record, timeline, _opened in timelines for trip in timeline.trips]
     times = [trip.ns for trip in trips if trip.ns is not None]
     if not times:
-        return None
+        return
     scale, unit = (1e3, "µs") if max(times) < 1e6 else (1e6, "ms")
-    lines: list[Curve] = []
+    arrived: list[tuple[Record, _Points]] = []
     losses: _Points = []
     marks: list[SeriesMark] = []
     for record, timeline, opened_ns in timelines:
@@ -324,19 +297,18 @@ def _around_load(trials: Sequence[Record]) -> SmallChart | None:
                 losses.append((at, short(max(times) / scale)))
             else:
                 points.append((at, short(trip.ns / scale)))
-        lines.append(_line(record, len(lines), points))
-        marks = marks or [
-            SeriesMark(begin - opened_ns / 1e9, end - opened_ns / 1e9, PHASE_WORDS[phase], 0)
-            for phase, (begin, end) in timeline.phases.items()
-        ]
-    if losses:
-        lines.append(Curve(_("lost"), len(lines), tuple(losses), joined=False))
-    return SmallChart(
+        arrived.append((record, points))
+        for phase, (begin_s, end_s) in () if marks else timeline.phases.items():
+            from_s, until_s = (edge_s - opened_ns / 1e9 for edge_s in (begin_s, end_s))
+            marks.append(SeriesMark(short(from_s), short(until_s), PHASE_WORDS[phase], 0))
+    lines = _lines(arrived)
+    lost = Curve(_("lost"), len(lines), tuple(losses), joined=False)
+    yield SmallChart(
         _("Round trips before, during and after the load"),
         _("seconds since the load began"),
         unit,
-        tuple(lines),
-        marks=tuple(replace(m, from_s=short(m.from_s), until_s=short(m.until_s)) for m in marks),
+        (*lines, lost) if losses else lines,
+        marks=tuple(marks),
     )
 
 
@@ -365,163 +337,128 @@ def _mean_of(values: Sequence[float]) -> tuple[float, float, float] | None:
     return short(ends.low), short(mean(values)), short(ends.high)
 
 
-def _tcp_window(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
-    """The sender's congestion window, with a point where the sender retransmitted segments."""
-    lines: list[Curve] = []
-    retransmissions: _Points = []
-    for trial in trials:
-        if trial.series.cwnd_bytes:
-            points = _thinned(trial, trial.series.cwnd_bytes, 1024)
-            lines.append(_line(trial.record, len(lines), points))
-            retransmissions += _retransmissions(trial)
-    if not lines:
-        return None
-    label = _("retransmitted segments")
-    marks = [Curve(label, len(lines), tuple(retransmissions), joined=False)]
-    if flow:
-        title = _("TCP’s congestion window {way}", way=FLOWS[flow])
-    else:
+def _tcp_charts(trials: Sequence[Record], flow: str) -> Iterator[SmallChart]:
+    """The sender's congestion window, the smoothed round trip that its TCP used, and the segments
+    that it retransmitted since the window opened.
+    """
+    own = [
+        (record, series, [short(time_us / 1e6) for time_us in series.time_us])
+        for record in trials
+        if (series := tcp_series_of(record.values, flow)) is not None
+    ]
+
+    def lines_of(values_of: Callable[[TcpSeries], Sequence[int]], unit: float) -> tuple[Curve, ...]:
+        measured = []
+        for record, series, times_s in own:
+            if values := values_of(series):
+                step = -(-len(values) // _MAX_STEPS)
+                figures = [short(value / unit) for value in values[::step]]
+                measured.append((record, [*zip(times_s[::step], figures, strict=True)]))
+        return _lines(measured)
+
+    if windows := lines_of(lambda series: series.cwnd_bytes, 1024):
+        again: _Points = []
+        for _record, series, times_s in own:
+            # A point where the sender retransmitted segments since the point before.
+            places = [
+                place
+                for place, (earlier, count) in enumerate(pairwise(series.retransmissions), start=1)
+                if count > earlier and series.cwnd_bytes
+            ]
+            step = max(1, -(-len(places) // _MAX_STEPS))
+            again += [(times_s[at], short(series.cwnd_bytes[at] / 1024)) for at in places[::step]]
         title = _("TCP’s congestion window")
-    curves = (*lines, *(marks if retransmissions else []))
-    return SmallChart(title, _("seconds since the window opened"), "KiB", curves)
-
-
-def _tcp_round_trip(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
-    """The smoothed round trip that the sender's TCP used."""
-    lines: list[Curve] = []
-    for trial in trials:
-        if trial.series.rtt_us:
-            points = _thinned(trial, trial.series.rtt_us, 1e3)
-            lines.append(_line(trial.record, len(lines), points))
-    if not lines:
-        return None
-    title = _("TCP’s round trip {way}", way=FLOWS[flow]) if flow else _("TCP’s round trip")
-    return SmallChart(title, _("seconds since the window opened"), "ms", tuple(lines))
-
-
-def _tcp_retransmissions(trials: Sequence[_TrialSeries], flow: str) -> SmallChart | None:
-    """Segments retransmitted since the window opened; ``None`` if there were none."""
-    if not any(any(trial.series.retransmissions) for trial in trials):
-        return None
-    lines: list[Curve] = []
-    for trial in trials:
-        if trial.series.retransmissions:
-            points = _thinned(trial, trial.series.retransmissions, 1)
-            lines.append(_line(trial.record, len(lines), points))
-    if not any(y for line in lines for _x, y in line.points):
-        return None
-    if flow:
-        title = _("Segments retransmitted by TCP {way}", way=FLOWS[flow])
-    else:
+        if flow:
+            title = _("TCP’s congestion window {way}", way=FLOWS[flow])
+        mark = Curve(_("retransmitted segments"), len(windows), tuple(again), joined=False)
+        yield SmallChart(title, _IN_WINDOW, "KiB", (*windows, mark) if again else windows)
+    if round_trips := lines_of(lambda series: series.rtt_us, 1e3):
+        title = _("TCP’s round trip {way}", way=FLOWS[flow]) if flow else _("TCP’s round trip")
+        yield SmallChart(title, _IN_WINDOW, "ms", round_trips)
+    sums = lines_of(lambda series: series.retransmissions, 1)
+    if any(y for line in sums for _x, y in line.points):
         title = _("Segments retransmitted by TCP")
-    return SmallChart(
-        title, _("seconds since the window opened"), _("segments in total"), tuple(lines)
-    )
+        if flow:
+            title = _("Segments retransmitted by TCP {way}", way=FLOWS[flow])
+        yield SmallChart(title, _IN_WINDOW, _("segments in total"), sums)
 
 
-def _thinned(trial: _TrialSeries, values: Sequence[int], unit: float) -> _Points:
-    """Every n-th point, at most ``_MAX_STEPS``, so that a page of many cells stays small."""
-    step = -(-len(values) // _MAX_STEPS)
-    figures = [short(value / unit) for value in values[::step]]
-    return list(zip(trial.times_s[::step], figures, strict=True))
-
-
-def _retransmissions(trial: _TrialSeries) -> _Points:
-    """The points with retransmissions since the point before, at most ``_MAX_STEPS`` of them."""
-    series = trial.series
-    places = [
-        place
-        for place, (last_count, count) in enumerate(pairwise(series.retransmissions), start=1)
-        if count > last_count
-    ]
-    step = max(1, -(-len(places) // _MAX_STEPS))
-    return [
-        (trial.times_s[place], short(series.cwnd_bytes[place] / 1024)) for place in places[::step]
-    ]
-
-
-def _distribution(trials: Sequence[Record]) -> SmallChart | None:
-    """The percentiles of the round trips, up to the 99th."""
-    lines: list[Curve] = []
+def _of_round_trips(trials: Sequence[Record]) -> Iterator[SmallChart]:
+    """The percentiles of the round trips, up to the 99th, and the first round trips."""
+    distributions: list[tuple[Record, _Points]] = []
     for record in trials:
         histogram = record.histogram("rtt_histogram")
-        if histogram is not None:
-            lines.append(_line(record, len(lines), list(_shares(histogram))))
-    if not any(line.points for line in lines):
-        return None
-    return SmallChart(
-        _("Distribution of the round trips"),
-        _("percentile of the round trips"),
-        "µs",
-        tuple(lines),
-    )
+        if histogram is None:
+            continue
+        points: _Points = []
+        last = -1.0
+        sums = accumulate(histogram.counts.values())
+        for bucket, count in zip(histogram.counts, sums, strict=True):
+            share = 100 * count / histogram.count
+            if share - last >= 100 / _MAX_STEPS and share <= 99:
+                last = share
+                points.append((short(share), short(middle_of(bucket, histogram.bits) / 1e3)))
+        distributions.append((record, points))
+    if any(points for _record, points in distributions):
+        yield SmallChart(
+            _("Distribution of the round trips"),
+            _("percentile of the round trips"),
+            "µs",
+            _lines(distributions),
+        )
+    firsts: list[tuple[Record, _Points]] = [
+        (record, [(float(n), short(rtt_ns / 1e3)) for n, rtt_ns in enumerate(series, start=1)])
+        for record in trials
+        if (series := record.series("first_rtt_ns"))
+    ]
+    if firsts:
+        number = _("number of the round trip")
+        yield SmallChart(_("The first round trips"), number, "µs", _lines(firsts))
 
 
-def _shares(histogram: Histogram) -> Iterator[tuple[float, float | None]]:
-    total, last = histogram.count, -1.0
-    sums = accumulate(histogram.counts.values())
-    for bucket, count in zip(histogram.counts, sums, strict=True):
-        share = 100 * count / total
-        if share - last >= 100 / _MAX_STEPS and share <= 99:
-            last = share
-            yield short(share), short(middle_of(bucket, histogram.bits) / 1e3)
-
-
-def _first_round_trips(trials: Sequence[Record]) -> SmallChart | None:
-    lines: list[Curve] = []
-    for record in trials:
-        points: _Points = [
-            (float(number), short(rtt_ns / 1e3))
-            for number, rtt_ns in enumerate(record.series("first_rtt_ns"), start=1)
-        ]
-        if points:
-            lines.append(_line(record, len(lines), points))
-    if not lines:
-        return None
-    return SmallChart(_("The first round trips"), _("number of the round trip"), "µs", tuple(lines))
-
-
-def _swept(trials: Sequence[Record]) -> SmallChart | None:
-    lines: list[Curve] = []
+def _of_searches(trials: Sequence[Record]) -> Iterator[SmallChart]:
+    """The throughput around the largest payload, and the rates that each search tried, in order:
+    points for rates that passed, and for others.
+    """
+    swept: list[tuple[Record, _Points]] = []
     for record in trials:
         sizes = record.series("sweep_message_bytes")
         rates = record.series("sweep_throughput_bit_per_s")
         if sizes and len(sizes) == len(rates):
             pairs = sorted(zip(sizes, rates, strict=True))
-            points: _Points = [(size, short(rate / 1e6)) for size, rate in pairs]
-            lines.append(_line(record, len(lines), points, joined=False))
-    if not lines:
-        return None
-    return SmallChart(
-        _("Throughput around the largest payload"), _("message size, bytes"), "Mbit/s", tuple(lines)
+            swept.append((record, [(size, short(rate / 1e6)) for size, rate in pairs]))
+    if swept:
+        yield SmallChart(
+            _("Throughput around the largest payload"),
+            _("message size, bytes"),
+            "Mbit/s",
+            _lines(swept, joined=False),
+        )
+    for record in trials:
+        shares, verdicts = record.series("trial_line_share"), record.series("trial_verdict")
+        if not shares or len(shares) != len(verdicts):
+            continue
+        tries = list(enumerate(zip(shares, verdicts, strict=True), start=1))
+        lines = [
+            Curve(label, place, tuple(points), joined=False)
+            for place, (label, passed) in enumerate(
+                ((_("passed"), True), (_("did not pass"), False))
+            )
+            if (points := [(float(n), short(100 * s)) for n, (s, v) in tries if (v == 0) is passed])
+        ]
+        yield SmallChart(
+            _("Rates tried by search {number}", number=record.trial),
+            _("number of the trial"),
+            _("% of the line rate"),
+            tuple(lines),
+        )
+
+
+def _lines(
+    measured: Iterable[tuple[Record, Sequence[tuple[float, float | None]]]], *, joined: bool = True
+) -> tuple[Curve, ...]:
+    """A line for each trial."""
+    return tuple(
+        Curve(_("trial {number}", number=record.trial), place, tuple(points), joined)
+        for place, (record, points) in enumerate(measured)
     )
-
-
-def _searched(record: Record) -> SmallChart | None:
-    """The rates that one search tried, in order: points for rates that passed, and for others."""
-    shares = record.series("trial_line_share")
-    verdicts = record.series("trial_verdict")
-    if not shares or len(shares) != len(verdicts):
-        return None
-    tries = list(enumerate(zip(shares, verdicts, strict=True), start=1))
-    lines = [
-        Curve(label, place, tuple(points), joined=False)
-        for place, (label, passed) in enumerate(((_PASSED, True), (_NOT_PASSED, False)))
-        if (points := [(float(n), short(100 * s)) for n, (s, v) in tries if (v == 0) is passed])
-    ]
-    return SmallChart(
-        _("Rates tried by search {number}", number=record.trial),
-        _("number of the trial"),
-        _("% of the line rate"),
-        tuple(lines),
-    )
-
-
-def _line(
-    record: Record,
-    place: int,
-    points: Sequence[tuple[float, float | None]],
-    *,
-    joined: bool = True,
-) -> Curve:
-    return Curve(_("trial {number}", number=record.trial), place, tuple(points), joined)
