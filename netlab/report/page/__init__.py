@@ -83,7 +83,8 @@ def page(contents: Contents, wording: Wording) -> str:
     """The page as HTML in the language of ``wording``, with placeholders for its drawings. All text
     from hosts, people and files is escaped.
     """
-    hosts = coverage.hosts(contents.run)
+    run = contents.run
+    hosts = coverage.hosts(run)
     charts = packed_charts(contents.charts)
     # Without charts the page needs no library that draws them.
     scripts = [name for name in SCRIPTS if charts or not name.startswith("vendor/")]
@@ -98,12 +99,15 @@ def page(contents: Contents, wording: Wording) -> str:
             licence=_text("vendor/LICENSE"),
             style="".join(map(_text, STYLES)),
             script=script,
-            repeat=json.dumps(repeat_words(contents.run)),
+            repeat=json.dumps(repeat_words(run)),
             version=VERSION,
             **_first(contents, hosts),
             **_sentences(contents),
             **_tables_and_charts(contents),
-            **_of_hosts(contents.run, hosts),
+            hosts=hosts,
+            shared=coverage.shared_machines(hosts),
+            changes=coverage.changes(hosts),
+            sessions=coverage.sessions(run),
         )
     )
 
@@ -167,9 +171,15 @@ def _tables_and_charts(contents: Contents) -> dict[str, Any]:
         if name not in of_parts and isinstance(chart, Chart)
     ]
     findings = sentences_of(run)
+    sections = []
+    for section in contents.sections:
+        # The findings of all cells of a section, each once.
+        cells = dict.fromkeys(record.cell for record in section.grid.records)
+        words = dict.fromkeys(text for cell in cells for text in findings.get(cell, ()))
+        sections.append((section, tuple(words)))
     return {
         "overviews": contents.overviews,
-        "sections": [(section, _findings_of(section, findings)) for section in contents.sections],
+        "sections": sections,
         "by_size": [(number, chart) for number, chart in of_streams if chart.log_x],
         "by_row": [(number, chart) for number, chart in of_streams if not chart.log_x],
         "sections_further": [
@@ -178,15 +188,6 @@ def _tables_and_charts(contents: Contents) -> dict[str, Any]:
         "left_out": contents.left_out,
         "places": {cell.key: place for place, cell in enumerate(run.plan.cells)},
         "cells": contents.cells,
-    }
-
-
-def _of_hosts(run: Analysis, hosts: Sequence[coverage.HostFacts]) -> dict[str, Any]:
-    return {
-        "hosts": hosts,
-        "shared": coverage.shared_machines(hosts),
-        "changes": coverage.changes(hosts),
-        "sessions": coverage.sessions(run),
     }
 
 
@@ -206,12 +207,6 @@ def link_words(link: Link | None) -> str:
             )
         )
     return joined(", ", parts)
-
-
-def _findings_of(section: TableSection, findings: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The findings of all cells of a section, each once."""
-    cells = dict.fromkeys(record.cell for record in section.grid.records)
-    return tuple(dict.fromkeys(text for cell in cells for text in findings.get(cell, ())))
 
 
 def methods(records: Sequence[Record], link: Link | None, *, source: str | None) -> tuple[str, ...]:
@@ -262,10 +257,9 @@ _MEASURED = (
         "the call that starts the clock are not counted. Mbit/s means 10⁶ bit/s."
     ),
     _(
-        "Message size is the number of bytes handed to one send call. TCP has no "
-        "packets, and a UDP message may be several frames. The socket buffer is the "
-        "size requested for both buffers at both ends. The exported table (netlab "
-        "export) has the effective sizes."
+        "Message size is the number of bytes handed to one send call. TCP has no packets, and a "
+        "UDP message may be several frames. The socket buffer is the size requested for both "
+        "buffers at both ends. The exported table (netlab export) has the effective sizes."
     ),
     _(
         "A UDP message is lost if its sequence number never arrives: sent = received + "
@@ -274,9 +268,8 @@ _MEASURED = (
 )
 _IMPORTED = (
     _(
-        "These figures come from a document and are kept digit for digit; netlab "
-        "measured none of them. Mbit/s means 10⁶ bit/s; the document may write it "
-        "differently."
+        "These figures come from a document and are kept digit for digit; netlab measured none of "
+        "them. Mbit/s means 10⁶ bit/s; the document may write it differently."
     ),
     _(
         "What the document does not state is unknown: TCP options and segment size, "
@@ -285,23 +278,20 @@ _IMPORTED = (
     ),
 )
 _MEANS = _(
-    "A blank is never a zero: its footnote states why there is no figure. Means and "
-    "medians are taken over the cells that have a figure; the number of these "
-    "cells is in parentheses. It differs between columns, and a mean of few cells "
-    "is less certain."
+    "A blank is never a zero: its footnote states why there is no figure. Means and medians are "
+    "taken over the cells that have a figure; the number of these cells is in parentheses. It "
+    "differs between columns, and a mean of few cells is less certain."
 )
 _REPEATS = _(
-    "The figure of a cell is the mean of its trials; their number is in "
-    "parentheses. From three trials upwards the mean has an interval, by Student’s "
-    "t on the trials."
+    "The figure of a cell is the mean of its trials; their number is in parentheses. From three "
+    "trials upwards the mean has an interval, by Student’s t on the trials."
 )
 _WITH_LINK = _(
-    "The wire ceiling is the highest payload rate that the link’s framing allows. "
-    "It takes into account preamble, header, checksum and gap of each frame, IP and "
-    "transport headers, and the fragments of a long UDP message. Clocks differ, so "
-    "a figure counts as above the ceiling only if it exceeds it by more than 0.1 % "
-    "(0.2 % for printed tables). Acknowledgements are not counted: if data flows "
-    "both ways, the ceiling is an upper bound."
+    "The wire ceiling is the highest payload rate that the link’s framing allows. It takes into "
+    "account preamble, header, checksum and gap of each frame, IP and transport headers, and the "
+    "fragments of a long UDP message. Clocks differ, so a figure counts as above the ceiling only "
+    "if it exceeds it by more than 0.1 % (0.2 % for printed tables). Acknowledgements are not "
+    "counted: if data flows both ways, the ceiling is an upper bound."
 )
 _WITHOUT_LINK = _("The link’s rate was not stated, so there are no wire ceilings.")
 _BOTH = _(
@@ -405,8 +395,12 @@ def script_words(wording: Wording) -> str:
 
 
 def packed_charts(charts: Iterable[Chart | Strip | HeatMap]) -> str:
-    """Gzipped JSON in base64: an object for each chart, by the chart's name. The same charts give
-    the same bytes. Empty if the script can draw none of the charts."""
+    """Gzipped JSON in base64: an object for each chart, by the chart's name.
+
+    The data comes from the same objects as the drawn pictures, so that both show the same figures.
+    Charts with bars, or with a line whose x values do not increase, are shown as pictures only. The
+    same charts give the same bytes. Empty if the script can draw none of the charts.
+    """
     by_name = {chart.name: data for chart in charts if (data := _data(chart)) is not None}
     if not by_name:
         return ""
@@ -415,84 +409,69 @@ def packed_charts(charts: Iterable[Chart | Strip | HeatMap]) -> str:
 
 
 def _data(chart: Chart | Strip | HeatMap) -> dict[str, Any] | None:
-    match chart:
-        case HeatMap():
-            return _map(chart)
-        case Strip():
-            lines = [line for panel in chart.panels for line in panel.lines]
-            return _strip(chart) if _can_be_explored(lines) else None
-        case _:
-            explorable = not chart.as_bars and _can_be_explored([*chart.lines, *chart.ceilings])
-            return _diagram(chart) if explorable else None
-
-
-def _can_be_explored(curves: Sequence[Curve]) -> bool:
-    """Whether there is any figure, and each line runs from left to right."""
-    return any(y is not None for curve in curves for _x, y in curve.points) and all(
-        x < next_x for curve in curves for (x, _), (next_x, _) in pairwise(curve.points)
-    )
-
-
-def _diagram(chart: Chart) -> dict[str, Any]:
+    """What the script needs to draw a chart; ``None`` if it cannot draw it."""
+    if isinstance(chart, HeatMap):
+        return {
+            "title": chart.title,
+            "unit": chart.unit,
+            "x": chart.x_label,
+            "y": chart.y_label,
+            "rows": chart.rows,
+            "columns": chart.columns,
+            "values": [_short_of(row) for row in chart.values],
+            "inside": [_short_of(row) for row in chart.inside],
+            "insideLabel": chart.inside_label,
+        }
+    if isinstance(chart, Strip):
+        curves = [line for panel in chart.panels for line in panel.lines]
+    else:
+        curves = [*chart.lines, *chart.ceilings]
+    has_figure = any(y is not None for curve in curves for _x, y in curve.points)
+    is_ordered = all(x < beyond for c in curves for (x, _), (beyond, _) in pairwise(c.points))
+    if not has_figure or not is_ordered or (isinstance(chart, Chart) and chart.as_bars):
+        return None
+    data = {"title": chart.title, "x": chart.x_label}
+    if isinstance(chart, Strip):
+        return data | {
+            "ticks": [],
+            "fromZero": chart.from_zero,
+            "bands": [
+                [short(band.from_x), short(band.until_x), band.label] for band in chart.bands
+            ],
+            "panels": [_panel(p.title, p.unit, "", p.lines, ()) for p in chart.panels],
+        }
     panels = [(panel.title, panel.lines) for panel in chart.panels] or [("", chart.lines)]
-    ceilings = _lines(chart.ceilings)
-    return {
-        "title": chart.title,
-        "x": chart.x_label,
+    return data | {
         "ticks": [[short(x), label] for x, label in chart.x_ticks],
         "logX": chart.log_x,
         "logY": chart.log_y,
         "fromZero": chart.from_zero,
         "panels": [
-            {**_panel(title, chart.unit, lines), "quantity": chart.quantity, "ceilings": ceilings}
+            _panel(title, chart.unit, chart.quantity, lines, chart.ceilings)
             for title, lines in panels
         ],
     }
 
 
-def _strip(strip: Strip) -> dict[str, Any]:
-    panels = [_panel(panel.title, panel.unit, panel.lines) for panel in strip.panels]
-    return {
-        "title": strip.title,
-        "x": strip.x_label,
-        "ticks": [],
-        "fromZero": strip.from_zero,
-        "bands": [[short(band.from_x), short(band.until_x), band.label] for band in strip.bands],
-        "panels": panels,
-    }
+def _panel(
+    title: str, unit: str, quantity: str, lines: Sequence[Curve], ceilings: Sequence[Curve]
+) -> dict[str, Any]:
+    drawn, bounds = (
+        [
+            {
+                "label": curve.label,
+                "place": curve.place,
+                "joined": curve.joined,
+                "x": [short(x) for x, _y in curve.points],
+                "y": _short_of(y for _x, y in curve.points),
+                "half": _short_of(curve.half_widths),
+            }
+            for curve in curves
+        ]
+        for curves in (lines, ceilings)
+    )
+    return {"title": title, "unit": unit, "quantity": quantity, "lines": drawn, "ceilings": bounds}
 
 
-def _panel(title: str, unit: str, lines: Sequence[Curve]) -> dict[str, Any]:
-    return {"title": title, "unit": unit, "quantity": "", "lines": _lines(lines), "ceilings": []}
-
-
-def _lines(curves: Sequence[Curve]) -> list[dict[str, Any]]:
-    return [
-        {
-            "label": curve.label,
-            "place": curve.place,
-            "joined": curve.joined,
-            "x": [short(x) for x, _y in curve.points],
-            "y": _places(y for _x, y in curve.points),
-            "half": _places(curve.half_widths),
-        }
-        for curve in curves
-    ]
-
-
-def _map(chart: HeatMap) -> dict[str, Any]:
-    return {
-        "title": chart.title,
-        "unit": chart.unit,
-        "x": chart.x_label,
-        "y": chart.y_label,
-        "rows": chart.rows,
-        "columns": chart.columns,
-        "values": [_places(row) for row in chart.values],
-        "inside": [_places(row) for row in chart.inside],
-        "insideLabel": chart.inside_label,
-    }
-
-
-def _places(values: Iterable[float | None]) -> list[float | None]:
+def _short_of(values: Iterable[float | None]) -> list[float | None]:
     return [None if value is None else short(value) for value in values]

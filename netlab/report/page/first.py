@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from netlab.ethernet import Link
@@ -85,44 +85,45 @@ def anchors(
 def strip(
     run: Run, records: Sequence[Record], hosts: Sequence[HostFacts]
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """(name, values) of each fact: cells with a result, duration, link, netlab's version, hosts."""
+    """(name, values) of each fact: cells with a result, duration, link, netlab's version, hosts.
+
+    The duration is the time from the beginning of the first trial to the beginning of the last one.
+    """
     cells = {record.cell: False for record in records}
     for record in records:
         cells[record.cell] |= record.status == Status.OK
-    cell_count = counted(
-        "{ok} of {number} cell", "{ok} of {number} cells", len(cells), ok=f"{sum(cells.values()):,}"
-    )
-    link = run.plan.link
     facts = [
-        (_("ok"), cell_count),
-        (_("duration"), _duration(records)),
-        (_("link"), "" if link is None else joined("", [format_rate(link.rate_bit_per_s)])),
-        (_("measured by"), _measured_by(run)),
+        (
+            _("ok"),
+            counted(
+                "{ok} of {number} cell",
+                "{ok} of {number} cells",
+                len(cells),
+                ok=f"{sum(cells.values()):,}",
+            ),
+        )
     ]
-    entries = ((name, (value,)) for name, value in facts if value)
-    names = _hosts(hosts, records)
-    return (*entries, *([(_("hosts"), names)] if names else []))
-
-
-def _measured_by(run: Run) -> str:
-    if run.plan.source is not None:
-        return _("the document of {source}", source=run.plan.source)
-    sessions = [session for session in run.sessions if session.get("netlab")]
-    versions = dict.fromkeys(str(session["netlab"]) for session in sessions)
-    return joined(", ", [f"netlab {version}" for version in versions]) if versions else ""
-
-
-def _duration(records: Sequence[Record]) -> str:
-    """The time from the beginning of the first trial to the beginning of the last one."""
     times = [at for record in records if (at := utc_of(record.started_at))]
-    if len(times) < 2:
-        return ""
-    seconds = round((max(times) - min(times)).total_seconds())
-    minutes = max(1, round(seconds / 60))
+    if len(times) > 1:
+        seconds = round((max(times) - min(times)).total_seconds())
+        minutes = max(1, round(seconds / 60))
+        duration = (
+            counted("{number} minute", "{number} minutes", minutes)
+            if minutes < 120
+            else _("{hours} h", hours=f"{minutes / 60:.1f}")
+        )
+        facts.append((_("duration"), duration))
+    if run.plan.link is not None:
+        facts.append((_("link"), joined("", [format_rate(run.plan.link.rate_bit_per_s)])))
+    netlabs = dict.fromkeys(str(s["netlab"]) for s in run.sessions if s.get("netlab"))
+    if run.plan.source is not None:
+        facts.append((_("measured by"), _("the document of {source}", source=run.plan.source)))
+    elif netlabs:
+        facts.append((_("measured by"), joined(", ", [f"netlab {name}" for name in netlabs])))
+    names = _hosts(hosts, records)
     return (
-        counted("{number} minute", "{number} minutes", minutes)
-        if minutes < 120
-        else _("{hours} h", hours=f"{minutes / 60:.1f}")
+        *((name, (value,)) for name, value in facts),
+        *([(_("hosts"), names)] if names else []),
     )
 
 
@@ -258,22 +259,17 @@ def _varied(records: Sequence[Record]) -> str:
                 levels=_span(ROWS, buffers),
             )
         )
-    names = dict.fromkeys(name for record in records for name in record.settings)
-    for name in names:
-        if name in _NOT_NAMED or not _varies(records, name):
+    for name in dict.fromkeys(name for record in records for name in record.settings):
+        if name in _NOT_NAMED:
             continue
-        levels = _span(name, levels_of(records, name))
-        settings.append(_("{setting} ({levels})", setting=setting_name(name), levels=levels))
+        own: dict[tuple[str, str, int | None], set[Any]] = {}
+        for record in records:
+            kind = (record.test, record.protocol, record.message_bytes)
+            own.setdefault(kind, set()).add(level(record, name))
+        if any(len(levels) > 1 for levels in own.values()):
+            span = _span(name, levels_of(records, name))
+            settings.append(_("{setting} ({levels})", setting=setting_name(name), levels=span))
     return _("Varied: {settings}.", settings=listed(settings)) if settings else ""
-
-
-def _varies(records: Sequence[Record], name: str) -> bool:
-    """Whether cells with the same test, protocol and message size differ in a setting."""
-    levels: dict[tuple[str, str, int | None], set[Any]] = {}
-    for record in records:
-        kind = (record.test, record.protocol, record.message_bytes)
-        levels.setdefault(kind, set()).add(level(record, name))
-    return any(len(own) > 1 for own in levels.values())
 
 
 def _span(name: str, levels: Sequence[Any]) -> str:
@@ -321,41 +317,33 @@ def _between(records: Sequence[Record]) -> str:
 
 def _when(records: Sequence[Record]) -> str:
     """A text such as ``Each cell 5 times, on 2026-01-31 from 12:00 to 14:05 UTC.``"""
-    trials: dict[str, int] = {}
-    for record in records:
-        trials[record.cell] = trials.get(record.cell, 0) + 1
+    trials = Counter(record.cell for record in records)
     if not trials:
         return ""
     least, most = min(trials.values()), max(trials.values())
-    often = _times(least, most)
+    if least < most:
+        often = counted(
+            "{least} to {most} time", "{least} to {most} times", most, least=least, most=most
+        )
+    elif most <= 2:
+        often = _("once") if most == 1 else _("twice")
+    else:
+        often = counted("{times} time", "{times} times", most, times=most)
     times = sorted(at for r in records if (at := utc_of(r.started_at)) is not None)
     if not times:
         return _("Each cell {often}.", often=often)
-    return _("Each cell {often}, {when}.", often=often, when=_period(times[0], times[-1]))
-
-
-def _times(least: int, most: int) -> Message:
-    if least < most:
-        return counted(
-            "{least} to {most} time", "{least} to {most} times", most, least=least, most=most
-        )
-    if most == 1:
-        return _("once")
-    if most == 2:
-        return _("twice")
-    return counted("{times} time", "{times} times", most, times=most)
-
-
-def _period(first: datetime, last: datetime) -> Message:
+    first, last = times[0], times[-1]
     day, begin, end = first.date(), f"{first:%H:%M}", f"{last:%H:%M}"
     if day != last.date():
-        return _(
+        period = _(
             "from {day} {begin} to {last_day} {end} UTC",
             **{"day": day, "begin": begin, "last_day": last.date(), "end": end},
         )
-    if begin == end:
-        return _("on {day} at {time} UTC", day=day, time=begin)
-    return _("on {day} from {begin} to {end} UTC", day=day, begin=begin, end=end)
+    elif begin == end:
+        period = _("on {day} at {time} UTC", day=day, time=begin)
+    else:
+        period = _("on {day} from {begin} to {end} UTC", day=day, begin=begin, end=end)
+    return _("Each cell {often}, {when}.", often=often, when=period)
 
 
 def _ended(records: Sequence[Record]) -> str:
