@@ -66,30 +66,27 @@ def values_of(cell: PlannedCell) -> dict[str, Value | None]:
 
 
 def axes_of(cells: Iterable[PlannedCell]) -> tuple[CellAxis, ...]:
-    """The axes of cells: everything that has at least two values."""
+    """The axes of cells: everything that has at least two values. The levels of an axis begin with
+    ``None`` if some cells have no value.
+    """
     levels: dict[str, dict[Value | None, None]] = {}
     count = 0
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     for cell in cells:
         count += 1
         for name, value in values_of(cell).items():
             levels.setdefault(name, {})[value] = None
-            seen[name] = seen.get(name, 0) + 1
-    for name, number in seen.items():
-        if number < count:  # an absent setting is a level, too
-            levels[name][None] = None
-    return tuple(
-        CellAxis(name, _in_order([*values])) for name, values in levels.items() if len(values) > 1
-    )
-
-
-def _in_order(levels: Sequence[Value | None]) -> tuple[Value | None, ...]:
-    """Levels without a value first, then the others: numbers by size, words as they come."""
-    absent = [level for level in levels if level is None]
-    present = [level for level in levels if level is not None]
-    if all(isinstance(level, int | float) for level in present):
-        present.sort(key=float)  # type: ignore[arg-type]  # numbers
-    return (*absent, *present)
+            seen[name] += 1
+    axes = []
+    for name, values in levels.items():
+        # An absent setting is a level, too.
+        absent = [None] if None in values or seen[name] < count else []
+        present = [level for level in values if level is not None]
+        if all(isinstance(level, int | float) for level in present):
+            present.sort(key=float)  # type: ignore[arg-type]  # numbers
+        if len(absent) + len(present) > 1:
+            axes.append(CellAxis(name, (*absent, *present)))
+    return tuple(axes)
 
 
 def thinned(cells: Sequence[PlannedCell], most: int) -> tuple[PlannedCell, ...]:
@@ -106,15 +103,13 @@ def thinned(cells: Sequence[PlannedCell], most: int) -> tuple[PlannedCell, ...]:
         names = (SERVER, CLIENT) if longest in (SERVER, CLIENT) else (longest,)
         levels = dict.fromkeys(level for name in names for level in axes.get(name, ()))
         kept = {*[*levels][::2]}
-        fewer = tuple(cell for cell in left if _is_kept(values_of(cell), names, kept))
-        left = fewer if 0 < len(fewer) < len(left) else left[::2]
+        fewer = []
+        for cell in left:
+            values = values_of(cell)
+            if all(values.get(name) in kept for name in names):
+                fewer.append(cell)
+        left = tuple(fewer) if 0 < len(fewer) < len(left) else left[::2]
     return left
-
-
-def _is_kept(
-    values: Mapping[str, Value | None], names: Sequence[str], kept: set[Value | None]
-) -> bool:
-    return all(values.get(name) in kept for name in names)
 
 
 MOST_LINES = 25
@@ -127,9 +122,6 @@ _COLUMNS = (
     *(_("cells"), _("trials"), _("mean"), _("lowest mean of a cell"), _("highest mean of a cell")),
     _("coefficient of variation, median of the cells"),
 )
-
-Neighbours = Sequence[Value | None]
-"""Neighbouring levels of an axis."""
 
 
 @dataclass(frozen=True)
@@ -157,47 +149,37 @@ class FigureGroup:
         """Tables of the means over each axis, and a heat map of the two longest axes."""
         title = joined(" ", [setting_value("test", self.test), self.protocol])
         maps = [self._map(self.axes[0], self.axes[1])] if len(self.axes) > 1 else []
+        trials = sum(own.trials for own in self.figures.values())
+        counts = [
+            counted("{number} cell", "{number} cells", len(self.cells)),
+            counted("{number} trial with a result", "{number} trials with a result", trials),
+        ]
         return Part(
             name=f"means-{self.number}",
             title=joined(": ", [title, self.quantity.name]),
-            paragraphs=(self._opening(), _MEANS),
-            sheets=tuple(map(self._over, self.axes))
-            or (self._table(_("Mean"), "", [self._all()]),),
+            paragraphs=(joined(", ", counts), _MEANS),
+            sheets=tuple(map(self._over, self.axes)) or (self._table(_("Mean"), "", []),),
             charts=tuple(maps),
             details=(self._varying(),) if any(f.variation for f in self.figures.values()) else (),
         )
 
-    def _opening(self) -> str:
-        trials = sum(own.trials for own in self.figures.values())
-        return joined(
-            ", ",
-            [
-                counted("{number} cell", "{number} cells", len(self.cells)),
-                counted("{number} trial with a result", "{number} trials with a result", trials),
-            ],
-        )
-
     def _table(self, title: str, corner: str, lines: Sequence[TableLine]) -> Table:
-        return Table(joined(", ", [title, self.quantity.unit]), corner, _COLUMNS, tuple(lines))
-
-    def _all(self) -> TableLine:
-        return self._line(_("all"), self.cells)
+        everything = self._line(_("all"), self.cells)
+        title = joined(", ", [title, self.quantity.unit])
+        return Table(title, corner, _COLUMNS, (*lines, everything))
 
     def _over(self, axis: CellAxis) -> Table:
         groups = axis.groups(MOST_LINES)
-        name = axis_name(axis)
-        lines = [
-            self._line(levels_words(axis, levels), cells)
-            for levels, cells in zip(groups, self._by_group(axis, groups), strict=True)
-        ]
-        return self._table(_("Means by {axis}", axis=name), name, [*lines, self._all()])
-
-    def _by_group(self, axis: CellAxis, groups: Sequence[Neighbours]) -> list[list[PlannedCell]]:
-        places = _places(groups)
+        place_of = _places(groups)
         by_group: list[list[PlannedCell]] = [[] for _group in groups]
         for cell in self.cells:
-            by_group[places[values_of(cell).get(axis.name)]].append(cell)
-        return by_group
+            by_group[place_of[values_of(cell).get(axis.name)]].append(cell)
+        lines = [
+            self._line(levels_words(axis, levels), cells)
+            for levels, cells in zip(groups, by_group, strict=True)
+        ]
+        name = axis_name(axis)
+        return self._table(_("Means by {axis}", axis=name), name, lines)
 
     def _line(self, label: str, cells: Sequence[PlannedCell]) -> TableLine:
         own = [self.figures[cell.key] for cell in cells]
@@ -259,7 +241,17 @@ class FigureGroup:
         order = sorted(
             self.cells, key=lambda cell: self.figures[cell.key].variation or 0.0, reverse=True
         )
-        lines = [self._of_cell(cell) for cell in order[:MOST_EXTREMES]]
+        lines = []
+        for cell in order[:MOST_EXTREMES]:
+            own, values = self.figures[cell.key], values_of(cell)
+            words = joined(", ", [level_words(axis, values.get(axis.name)) for axis in self.axes])
+            places = (
+                TableCell(words),
+                count_cell(own.trials),
+                *map(self._place, (own.mean, own.least, own.most)),
+                _share(own.variation),
+            )
+            lines.append(TableLine(cell.key, places, cell=cell.key))
         columns = (_("settings"), *_COLUMNS[1:3], _("lowest trial"), _("highest trial"))
         title = _("Cells with the largest coefficients of variation")
         return Table(
@@ -267,20 +259,6 @@ class FigureGroup:
             _("cell"),
             (*columns, _("coefficient of variation")),
             tuple(lines),
-        )
-
-    def _of_cell(self, cell: PlannedCell) -> TableLine:
-        own, values = self.figures[cell.key], values_of(cell)
-        words = joined(", ", [level_words(axis, values.get(axis.name)) for axis in self.axes])
-        return TableLine(
-            cell.key,
-            (
-                TableCell(words),
-                count_cell(own.trials),
-                *map(self._place, (own.mean, own.least, own.most)),
-                _share(own.variation),
-            ),
-            cell=cell.key,
         )
 
 
@@ -296,7 +274,7 @@ def level_words(axis: CellAxis, level: Value | None) -> str:
     return setting(axis.name, level)
 
 
-def levels_words(axis: CellAxis, levels: Neighbours) -> str:
+def levels_words(axis: CellAxis, levels: Sequence[Value | None]) -> str:
     """Neighbouring levels of an axis, such as ``64 to 1472``."""
     first, last = _level(axis, levels[0]), _level(axis, levels[-1])
     return first if len(levels) == 1 else _("{first} to {last}", first=first, last=last)
@@ -306,7 +284,7 @@ def _level(axis: CellAxis, level: Value | None) -> str:
     return str(level) if axis.name in _NAMES else setting_value(axis.name, level)
 
 
-def _places(groups: Sequence[Neighbours]) -> dict[Value | None, int]:
+def _places(groups: Sequence[Sequence[Value | None]]) -> dict[Value | None, int]:
     """Level → number of its group."""
     return {level: place for place, levels in enumerate(groups) for level in levels}
 
@@ -493,13 +471,10 @@ def cells_csv(run: LargeRun) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["cell", "test", "pairing", *names, "column", *_FIGURES])
     for group in groups_of(run):
-        writer.writerows(map(text.csv_value, line) for line in _lines(group, names))
+        for cell in group.cells:
+            own = group.figures[cell.key]
+            settings = [cell.settings.get(name) for name in names]
+            figures = [own.trials, own.mean, own.deviation, own.least, own.most]
+            line = [cell.key, cell.test, cell.pairing, *settings, group.column, *figures]
+            writer.writerow(map(text.csv_value, line))
     return out.getvalue()
-
-
-def _lines(group: FigureGroup, names: list[str]) -> Iterator[list[object]]:
-    for cell in group.cells:
-        own = group.figures[cell.key]
-        settings = [cell.settings.get(name) for name in names]
-        figures = [own.trials, own.mean, own.deviation, own.least, own.most]
-        yield [cell.key, cell.test, cell.pairing, *settings, group.column, *figures]

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 
 from netlab.messages import _
 from netlab.report.language.wording import Wording
@@ -16,6 +17,7 @@ from netlab.report.tables.elements import Chart, HeatMap, Part, Strip, Table, Ta
 from netlab.terminal import printable
 
 _SPECIAL = {
+    "\0": "{}",  # between two characters that would become one sign
     "\\": r"\textbackslash{}",
     "{": r"\{",
     "}": r"\}",
@@ -100,47 +102,26 @@ def latex_text(text: str) -> str:
         return text
     # Some pairs, such as two hyphens or a question mark before a quote, would become one sign.
     apart = re.sub(r"([-?!,'])(?=[-'`,])", "\\1\0", printable(text))
-    return "".join(map(_character, apart))
+    return "".join(_character(c) or f"{{[}}U+{ord(c):04X}{{]}}\\allowbreak{{}}" for c in apart)
 
 
-def _character(character: str) -> str:
-    if character == "\0":
-        return "{}"
+def _character(character: str) -> str | None:
+    """A character in LaTeX, ``\\v{c}`` for ``č``; ``None`` if not every engine can set it."""
     if character in _SPECIAL:
         return _SPECIAL[character]
     if character.isascii() or character in _LETTERS:
         return character
-    return _with_accent(character) or f"{_coded(character)}\\allowbreak{{}}"
-
-
-def _coded(character: str) -> str:
-    return f"{{[}}U+{ord(character):04X}{{]}}"
+    parts = unicodedata.normalize("NFD", character)
+    if len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS:
+        return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
+    return None
 
 
 def shown_characters(text: str) -> int:
     """Number of visible characters of a text as ``latex_text`` writes it."""
     if text.isascii():
         return len(text)
-    return sum(
-        1
-        if character.isascii()
-        or character in _SPECIAL
-        or character in _LETTERS
-        or _with_accent(character)
-        else 8
-        for character in printable(text)
-    )
-
-
-def _with_accent(character: str) -> str | None:
-    """A letter with its accent as a command, such as ``\\v{c}`` for ``č``.
-
-    ``None`` if the character is not an ASCII letter with one known accent.
-    """
-    parts = unicodedata.normalize("NFD", character)
-    if len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS:
-        return f"\\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
-    return None
+    return sum(1 if _character(character) else 8 for character in printable(text))
 
 
 _UNITS = {
@@ -156,14 +137,13 @@ _UNITS = {
 
 _GROUPS = ",.’\u00a0\u202f"
 """Characters that group digits, or that are the decimal marker, in some language."""
-_UNGROUPED: dict[int, str] = dict.fromkeys(map(ord, _GROUPS), "")
-_NUMBER = r"[-−]?\d+(?:[{groups}]\d{{3}}(?!\d))*(?:{marker}\d+)?"
 _UNIT = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
 
 
 def digits(text: str, marker: str) -> str | None:
     """A figure in the form of siunitx, ``1488095.5`` for ``1.488.095,5``; ``None`` for words."""
-    plain = text.replace("−", "-").translate(_UNGROUPED | {ord(marker): "."})
+    ungrouped = dict.fromkeys(map(ord, _GROUPS), "") | {ord(marker): "."}
+    plain = text.replace("−", "-").translate(ungrouped)
     return plain if re.fullmatch(r"-?\d+(\.\d+)?", plain) else None
 
 
@@ -173,26 +153,24 @@ def latex_prose(text: str, marker: str = ".") -> str:
     ``93.27 ± 0.48 Mbit/s`` is one quantity with its interval. ``marker`` is the decimal marker of
     the text.
     """
+    groups = re.escape(_GROUPS.replace(marker, ""))
+    number = rf"[-−]?\d+(?:[{groups}]\d{{3}}(?!\d))*(?:{re.escape(marker)}\d+)?"
+    quantities = re.finditer(
+        rf"(?<![\w.,/^-])(?P<number>{number})(?: ± (?P<half>{number}))?"
+        rf"[ \u00a0\u202f](?P<unit>{_UNIT})(?![\w/²³^])",
+        text,
+    )
     parts, at = [], 0
-    for match in _quantity(marker).finditer(text):
-        number = digits(match["number"], marker)
+    for match in quantities:
+        quantity = digits(match["number"], marker)
         half = digits(match["half"], marker) if match["half"] else None
-        if number is None:
+        if quantity is None:
             continue
         parts.append(latex_text(text[at : match.start()]))
-        quantity = number if half is None else f"{number} +- {half}"
-        parts.append(rf"\qty{{{quantity}}}{{{_UNITS[match['unit']]}}}")
+        with_half = quantity if half is None else f"{quantity} +- {half}"
+        parts.append(rf"\qty{{{with_half}}}{{{_UNITS[match['unit']]}}}")
         at = match.end()
     return "".join([*parts, latex_text(text[at:])])
-
-
-def _quantity(marker: str) -> re.Pattern[str]:
-    groups = re.escape(_GROUPS.replace(marker, ""))
-    number = _NUMBER.format(groups=groups, marker=re.escape(marker))
-    return re.compile(
-        rf"(?<![\w.,/^-])(?P<number>{number})(?: ± (?P<half>{number}))?"
-        rf"[ \u00a0\u202f](?P<unit>{_UNIT})(?![\w/²³^])"
-    )
 
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
@@ -203,24 +181,24 @@ def figures(charts: Iterable[Chart | Strip | HeatMap], folder: str, marker: str 
     """A figure for each chart, as wide as the text. LaTeX leaves out a figure whose PDF is not in
     ``folder``.
     """
-    return [_figure(chart, folder, marker) for chart in charts if _SAFE_NAME.fullmatch(chart.name)]
-
-
-def _figure(chart: Chart | Strip | HeatMap, folder: str, marker: str) -> str:
-    file = f"{folder}/{chart.name}.pdf"
-    unit = chart.unit if isinstance(chart, Chart) else ""
-    caption = latex_prose(", ".join(word for word in (chart.title, unit) if word), marker)
-    return "\n".join(
-        [
+    blocks = []
+    for chart in charts:
+        if not _SAFE_NAME.fullmatch(chart.name):
+            continue
+        file = f"{folder}/{chart.name}.pdf"
+        unit = chart.unit if isinstance(chart, Chart) else ""
+        caption = latex_prose(", ".join(word for word in (chart.title, unit) if word), marker)
+        size = r"width=\textwidth,height=0.85\textheight,keepaspectratio"
+        blocks += [
             rf"\IfFileExists{{{file}}}{{%",
             r"\begin{figure}[!htbp]",
             r"\centering",
-            rf"\includegraphics[width=\textwidth,height=0.85\textheight,keepaspectratio]{{{file}}}",
+            rf"\includegraphics[{size}]{{{file}}}",
             rf"\caption{{{caption}}}",
             r"\end{figure}}{}",
             "",
         ]
-    )
+    return blocks
 
 
 CHARTS = "charts"
@@ -286,6 +264,8 @@ class _LatexCell:
     """One place: a figure with its suffix, or words."""
 
     text: str
+    figure: str | None = None
+    """The text as digits with a decimal point; ``None`` if it is not a number."""
     behind: str = ""
     """LaTeX after the text: a number in parentheses, letters of footnotes."""
     behind_characters: float = 0.0
@@ -299,18 +279,19 @@ class _Column:
     group: str
     head: str
     cells: tuple[_LatexCell, ...]
-    figures: tuple[str | None, ...]
-    """Each place as digits with a decimal point; ``None`` if it is not a number."""
     paragraph: int = 30
     """Characters per line, if the column has texts that need several lines."""
 
     @cached_property
+    def figures(self) -> list[str]:
+        """All figures of the column as digits with a decimal point."""
+        return [cell.figure for cell in self.cells if cell.figure is not None]
+
+    @cached_property
     def is_numeric(self) -> bool:
         """Whether the column has figures and nothing else."""
-        flags = [figure is not None for figure in self.figures]
-        return any(flags) and all(
-            flag or not cell.text for flag, cell in zip(flags, self.cells, strict=True)
-        )
+        no_words = all(cell.figure is not None or not cell.text for cell in self.cells)
+        return bool(self.figures) and no_words
 
     @cached_property
     def is_long(self) -> bool:
@@ -334,16 +315,17 @@ class _Column:
         if self.is_numeric:
             # siunitx aligns at the decimal marker: the longest parts on either side may belong to
             # different figures.
-            return math.ceil(sum(self.digits) + max(cell.behind_characters for cell in self.cells))
-        return math.ceil(max(map(_cell_characters, self.cells), default=0))
+            integers, fractions = self.digits
+            shown = integers + fractions + bool(fractions)
+            return math.ceil(shown + max(cell.behind_characters for cell in self.cells))
+        widths = (shown_characters(cell.text) + cell.behind_characters for cell in self.cells)
+        return math.ceil(max(widths, default=0))
 
     @cached_property
     def digits(self) -> tuple[int, int]:
-        """Maximum number of characters before the decimal marker, and from the marker on."""
-        parts = [figure.partition(".") for figure in self.figures if figure is not None]
-        fraction_digits = max(len(fraction) for _integer, _marker, fraction in parts)
-        integer_digits = max(len(integer) for integer, _marker, _fraction in parts)
-        return integer_digits, fraction_digits + bool(fraction_digits)
+        """Maximum number of characters before the decimal marker, and behind it."""
+        parts = [figure.partition(".") for figure in self.figures]
+        return max(len(part[0]) for part in parts), max(len(part[2]) for part in parts)
 
     @cached_property
     def _body_characters(self) -> int:
@@ -406,7 +388,15 @@ def document(
     def blocks_of(sheets: Iterable[Table]) -> list[str]:
         return [_block(_of_table(sheet, marker)) for sheet in sheets]
 
-    blocks = [_preamble(words), rf"\section*{{{latex_prose(title, marker)}}}" + "\n"]
+    preamble = _PREAMBLE % {
+        # siunitx removes two pairs of braces; without a third pair, LaTeX adds a space after a
+        # comma.
+        "marker": marker if marker == "." else "{{" + marker + "}}",
+        "table": latex_text(words.table),
+        "figure": latex_text(words.figure),
+        "babel": _BABEL % {"code": code} if (code := words.language) != "en" else "",
+    }
+    blocks = [preamble, rf"\section*{{{latex_prose(title, marker)}}}" + "\n"]
     blocks += [*blocks_of(overviews), *figures(charts, CHARTS, marker), *blocks_of(tables)]
     for part in parts:
         if part.sheets or part.details or part.charts:
@@ -417,28 +407,16 @@ def document(
     return "\n".join([*blocks, "\\end{document}\n"])
 
 
-def _preamble(words: LatexWords) -> str:
-    marker = words.decimal_marker
-    # siunitx removes two pairs of braces; without a third pair, LaTeX adds a space after a comma.
-    return _PREAMBLE % {
-        "marker": marker if marker == "." else "{{" + marker + "}}",
-        "table": latex_text(words.table),
-        "figure": latex_text(words.figure),
-        "babel": _BABEL % {"code": code} if (code := words.language) != "en" else "",
-    }
-
-
 def _of_table(table: Table, marker: str) -> _Grid:
     labels = tuple(_LatexCell(line.label) for line in table.lines)
-    columns = tuple(
-        _column(group, head, tuple(_place(line.places[index]) for line in table.lines), marker)
-        for index, (group, head) in enumerate(table.heads)
-    )
     kinds = [line.kind for line in table.lines]
     return _Grid(
         caption=table.title,
-        labels=_Column("", table.corner, labels, (None,) * len(labels)),
-        columns=columns,
+        labels=_Column("", table.corner, labels),
+        columns=tuple(
+            _Column(group, head, tuple(_place(line.places[at], marker) for line in table.lines))
+            for at, (group, head) in enumerate(table.heads)
+        ),
         rules=frozenset(
             at
             for at in range(1, len(kinds))
@@ -449,21 +427,14 @@ def _of_table(table: Table, marker: str) -> _Grid:
     )
 
 
-def _place(place: TableCell) -> _LatexCell:
+def _place(place: TableCell, marker: str) -> _LatexCell:
     """A place of a table; ``94.10 (13)`` is a figure followed by a number in parentheses."""
     match = re.fullmatch(r"(\S+) (\(\d+\))", place.words)
     text, number = match.groups() if match else (place.words, "")
-    return _with_marks(text, number, place.notes)
-
-
-def _with_marks(text: str, number: str, letters: tuple[str, ...]) -> _LatexCell:
-    marks = ",".join(letters)
+    marks = ",".join(place.notes)
     behind = (rf"\,{number}" if number else "") + (rf"\textsuperscript{{{marks}}}" if marks else "")
-    return _LatexCell(text, behind, 1.2 * len(number) + _RAISED * len(marks), letters)
-
-
-def _column(group: str, head: str, cells: tuple[_LatexCell, ...], marker: str) -> _Column:
-    return _Column(group, head, cells, tuple(digits(cell.text, marker) for cell in cells))
+    wide = 1.2 * len(number) + _RAISED * len(marks)
+    return _LatexCell(text, digits(text, marker), behind, wide, place.notes)
 
 
 def _block(grid: _Grid) -> str:
@@ -512,7 +483,11 @@ def _table(grid: _Grid, size: _Size) -> str:
     lines = [rf"{{{size.command}\setlength{{\tabcolsep}}{{{size.gap_pt / 2:g}pt}}%"]
     shape = f"{{@{{}}{''.join(_specification(c, size) for c in columns)}@{{}}}}"
     caption = latex_prose(grid.caption, grid.marker)
-    if _lines(columns) <= _SHORT_TABLE_LINES:
+    lines_of_text = sum(
+        max(-(-shown_characters(c.cells[at].text) // max(1, c.characters)) or 1 for c in columns)
+        for at in range(len(grid.labels.cells))
+    )
+    if lines_of_text <= _SHORT_TABLE_LINES:
         # In a box, columns are aligned after one run of LaTeX, and no page break divides the table.
         lines += [r"\begin{minipage}{\textwidth}\centering"]
         lines += [rf"\captionoftable{{{caption}}}\smallskip", rf"\begin{{tabular}}{shape}"]
@@ -531,39 +506,24 @@ def _table(grid: _Grid, size: _Size) -> str:
     return "\n".join([*lines, r"\bigskip}", ""])
 
 
-def _cell_characters(cell: _LatexCell) -> float:
-    return shown_characters(cell.text) + cell.behind_characters
-
-
-def _lines(columns: Sequence[_Column]) -> int:
-    """The number of lines of text of all rows."""
-    return sum(
-        max(-(-shown_characters(c.cells[at].text) // max(1, c.characters)) or 1 for c in columns)
-        for at in range(len(columns[0].cells))
-    )
-
-
 def _group_lines(grid: _Grid) -> list[str]:
     """The line above the headings, with each protocol over its columns."""
-    names = [column.group for column in grid.columns]
-    if not any(names):
+    if not any(column.group for column in grid.columns):
         return []
-    spans, rules, at = [], [], 2
-    while at - 2 < len(names):
-        name = names[at - 2]
-        wide = next((n for n, next_name in enumerate(names[at - 2 :]) if next_name != name), None)
-        wide = len(names) - at + 2 if wide is None else wide
+    spans, rules, at = [""], [], 2
+    for name, columns in groupby(column.group for column in grid.columns):
+        wide = len([*columns])
         spans.append(rf"\multicolumn{{{wide}}}{{c}}{{{latex_prose(name, grid.marker)}}}")
         rules.append(rf"\cmidrule(lr){{{at}-{at + wide - 1}}}")
         at += wide
-    return [" & ".join(["", *spans]) + r" \\", "".join(rules)]
+    return [" & ".join(spans) + r" \\", "".join(rules)]
 
 
 def _head(column: _Column, marker: str) -> str:
     lines = [latex_prose(line, marker) for line in column.head_lines]
     if len(lines) == 1:
         return f"{{{lines[0]}}}"
-    side = "r" if any(figure is not None for figure in column.figures) else "l"
+    side = "r" if column.figures else "l"
     body = r"\\".join(lines)
     return rf"{{\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{body}\end{{tabular}}}}"
 
@@ -571,24 +531,22 @@ def _head(column: _Column, marker: str) -> str:
 def _specification(column: _Column, size: _Size) -> str:
     """The type of a column: ``S[…]`` for figures, ``l`` for words, ``p{…}`` for sentences."""
     if column.is_numeric:
-        numbers = [figure for figure in column.figures if figure is not None]
-        integer_digits = max(len(figure.partition(".")[0].lstrip("-")) for figure in numbers)
-        fraction_digits = max(len(figure.partition(".")[2]) for figure in numbers)
-        sign = "-" if any(figure.startswith("-") for figure in numbers) else ""
-        widest = max((cell for cell in column.cells), key=lambda cell: cell.behind_characters)
+        integer_digits = max(len(f.partition(".")[0].lstrip("-")) for f in column.figures)
+        sign = "-" if any(figure.startswith("-") for figure in column.figures) else ""
+        widest = max(column.cells, key=lambda cell: cell.behind_characters)
         room = f", table-space-text-post={{{widest.behind}}}" if widest.behind else ""
-        return f"S[table-format={sign}{integer_digits}.{fraction_digits}{room}]"
+        return f"S[table-format={sign}{integer_digits}.{column.digits[1]}{room}]"
     if column.is_long:
         wide = column.characters * size.character_pt
         return rf">{{\raggedright\arraybackslash}}p{{{wide:.0f}pt}}"
-    return "r" if any(figure is not None for figure in column.figures) else "l"
+    return "r" if column.figures else "l"
 
 
 def _set(column: _Column, at: int, marker: str) -> str:
     """One place: a figure for siunitx with its suffix in braces, or words in braces."""
-    cell, figure = column.cells[at], column.figures[at]
-    if column.is_numeric and figure is not None:
-        return f"{figure} {{{cell.behind}}}" if cell.behind else figure
-    words = latex_prose(cell.text, marker) if figure is None else rf"\num{{{figure}}}"
+    cell = column.cells[at]
+    if column.is_numeric and cell.figure is not None:
+        return f"{cell.figure} {{{cell.behind}}}" if cell.behind else cell.figure
+    words = latex_prose(cell.text, marker) if cell.figure is None else rf"\num{{{cell.figure}}}"
     text = f"{words}{cell.behind}"
     return f"{{{text}}}" if text else ""
