@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from netlab.errors import UsageError
 from netlab.ethernet import Link
@@ -18,7 +18,7 @@ from netlab.units import parse_bytes, parse_rate
 if TYPE_CHECKING:
     from netlab.report.notebook import LoadedRun
     from netlab.results.arrow.scan import Scan
-    from netlab.runner.two_hosts import Between, Common, Question
+    from netlab.runner.two_hosts import Between, Question
 
     File = str | PathLike[str]
 N = TypeVar("N", int, float)
@@ -108,10 +108,15 @@ def measure(
 
 
 def _answer(question: Question, between: Between, into: File | None, *, quiet: bool) -> LoadedRun:
-    from netlab.runner.two_hosts import LiveFigures, measurable_hosts, without_result
+    from netlab.runner.two_hosts import (
+        LiveFigures,
+        measurable_hosts,
+        nobody_chooses,
+        without_result,
+    )
 
     progress = LiveFigures(quiet=quiet)
-    with measurable_hosts(question, between, _choose, progress.notify) as measurable:
+    with measurable_hosts(question, between, nobody_chooses, progress.notify) as measurable:
         folder = measurable.measure(None if into is None else Path(into), progress)
     if progress.failed:
         raise without_result(folder)
@@ -170,9 +175,3 @@ def run(
     if check:
         outcome.raise_for_status()
     return load(outcome.folder)
-
-
-def _choose(commons: Sequence[Common]) -> NoReturn:
-    from netlab.runner.two_hosts import several
-
-    raise several(commons)

@@ -35,10 +35,10 @@ from netlab.cli.output import (
 from netlab.errors import UnknownHostKey, UsageError
 
 if TYPE_CHECKING:
-    from netlab.runner.new_hosts import FoundHost, SharedNetwork
-    from netlab.runner.two_hosts import Between, Common, Question
+    from netlab.runner.two_hosts import Common, Question
 
 
+SEVERAL = "The hosts have several networks in common:"
 WINDOW_S, LOAD_S = 5.0, 20.0
 """Default lengths of the measurement, without and with ``--load``. Under load, TCP needs time to
 settle."""
@@ -82,7 +82,11 @@ def measure(
     hosts: Path | None,
     into: Path | None,
     print_matrix: bool,
-    **settings: Any,
+    to: str | None,
+    ipv6: bool,
+    link: str | None,
+    mtu: int | None,
+    **asked: Any,
 ) -> None:
     """Measure from CLIENT to SERVER, and report its bottleneck.
 
@@ -90,18 +94,30 @@ def measure(
     is the client. Without hosts, it measures within this machine. netlab asks the hosts for their
     addresses and their link. The run is kept in runs/.
     """
+    from netlab.ethernet import Link
     from netlab.report.text.answer import answer_of
     from netlab.runner.ending import interruptible
-    from netlab.runner.two_hosts import IDLE_S, LiveFigures, measurable_hosts, without_result
+    from netlab.runner.two_hosts import (
+        IDLE_S,
+        Between,
+        LiveFigures,
+        measurable_hosts,
+        without_result,
+    )
 
-    names = [name for name in (server, client) if name is not None]
-    inventory = hosts or (INVENTORY if INVENTORY.exists() else None)
-    question = _question(**settings)
+    question = _question(**asked)
+    if mtu is not None and link is None:
+        raise UsageError("--mtu describes the link: give its rate with --link RATE as well")
+    between = Between(
+        hosts=[name for name in (server, client) if name is not None],
+        inventory=hosts or (INVENTORY if INVENTORY.exists() else None),
+        to=to,
+        ip_version=6 if ipv6 else None,
+        link=None if link is None else Link(rate_of(link, "--link"), mtu or 1500),
+    )
     quiet = loudness() is Loudness.QUIET
     progress = LiveFigures(quiet=quiet, verbose=loudness() is Loudness.VERBOSE)
-    with measurable_hosts(
-        question, _between(names, inventory, **settings), _choose, notify
-    ) as measurable:
+    with measurable_hosts(question, between, _choose, notify) as measurable:
         if print_matrix:
             show_data(measurable.matrix.rstrip("\n"))
             return
@@ -127,9 +143,9 @@ def _question(
     seconds: float | None,
     streams: int,
     rate: str | None,
-    **_between: object,
 ) -> Question:
     from netlab.runner.two_hosts import Question
+    from netlab.units import parse_bytes
 
     for option, flag in {"--both": both, "--reverse": reverse}.items():
         if latency and flag:
@@ -138,9 +154,13 @@ def _question(
         raise UsageError("--load already measures round trips: leave --latency out")
     if both and reverse:
         raise UsageError("--both and --reverse exclude each other")
+    try:
+        message_bytes = None if size is None else parse_bytes(size)
+    except ValueError as error:
+        raise UsageError(f"--size {size}: {error}") from None
     return Question(
         protocol="UDP" if udp else "TCP",
-        message_bytes=None if size is None else _bytes_of(size),
+        message_bytes=message_bytes,
         direction="both" if both else "server-sends" if reverse else "client-sends",
         latency=latency,
         load=load,
@@ -150,55 +170,21 @@ def _question(
     )
 
 
-def _between(
-    names: Sequence[str],
-    inventory: Path | None,
-    *,
-    to: str | None,
-    ipv6: bool,
-    link: str | None,
-    mtu: int | None,
-    **_question: object,
-) -> Between:
-    from netlab.ethernet import Link
-    from netlab.runner.two_hosts import Between
-
-    if mtu is not None and link is None:
-        raise UsageError("--mtu describes the link: give its rate with --link RATE as well")
-    return Between(
-        hosts=names,
-        inventory=inventory,
-        to=to,
-        ip_version=6 if ipv6 else None,
-        link=None if link is None else Link(rate_of(link, "--link"), mtu or 1500),
-    )
-
-
-def _bytes_of(text: str) -> int:
-    from netlab.units import parse_bytes
-
-    try:
-        return parse_bytes(text)
-    except ValueError as error:
-        raise UsageError(f"--size {text}: {error}") from None
-
-
 def _choose(commons: Sequence[Common]) -> Common:
     """Let the user choose a network; without a terminal, raise an error that names the options."""
-    from netlab.runner.two_hosts import several
+    from netlab.runner.two_hosts import nobody_chooses
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise several(commons)
+        nobody_chooses(commons)
     lines = [
         f"{common.network}: {common.server_address} ({common.server_device}), "
         f"{common.client_address} ({common.client_device})"
         for common in commons
     ]
-    return commons[chosen_line("The hosts have several networks in common:", lines, "Which")]
+    return commons[chosen_line(SEVERAL, lines, "Which")]
 
 
 FIRST_MATRIX = Path("first.yaml")
-SEVERAL = "The hosts have several networks in common:"
 
 
 @click.command(short_help="Look at hosts; write lab.yaml and a first matrix.")
@@ -237,6 +223,7 @@ def init(
         link_within,
         look,
         matrix_text,
+        shared_networks,
         with_addresses,
         with_keys,
     )
@@ -257,37 +244,29 @@ def init(
         probed = look(agents, listed)
         for candidate in probed:
             notify(f"{candidate.host.name}: {candidate.words}")
-        networks = _networks(probed)
+        networks = shared_networks(probed)
+        if not networks:
+            addresses = "; ".join(
+                f"{host.host.name} has {', '.join(a.address for a in host.addresses) or 'none'}"
+                for host in probed
+            )
+            raise UsageError(f"the hosts share no network: {addresses}")
         if asks and len(networks) > 1:
-            networks = _first(networks)
+            # Tests go over the first network.
+            lines = [network.words for network in networks]
+            first = networks[chosen_line(SEVERAL, lines, "Tests go over")]
+            networks = (first, *(network for network in networks if network is not first))
         members = with_addresses(probed, networks)
         link = link_within(agents, networks[0], members)
     words = {candidate.host.name: candidate.words for candidate in probed}
     _write(hosts, inventory_text(members, words))
     _write(matrix, matrix_text(members, link))
-    left_out = [
-        candidate.host.name
-        for candidate in probed
-        if candidate.host.name not in {h.name for h in members}
-    ]
+    kept = {host.name for host in members}
+    left_out = [found.host.name for found in probed if found.host.name not in kept]
     if left_out:
         notify(f"left out, because they share no network with another host: {', '.join(left_out)}")
     show(f"{hosts}: {many(len(members), 'host')}; {matrix}: a first matrix. Next:")
     show(f"  netlab run {matrix} --hosts {hosts}")
-
-
-def _networks(hosts: Sequence[FoundHost]) -> tuple[SharedNetwork, ...]:
-    """The networks that two or more of the hosts share; UsageError if there is none."""
-    from netlab.runner.new_hosts import shared_networks
-
-    networks = shared_networks(hosts)
-    if networks:
-        return networks
-    addresses = "; ".join(
-        f"{host.host.name} has {', '.join(a.address for a in host.addresses) or 'none'}"
-        for host in hosts
-    )
-    raise UsageError(f"the hosts share no network: {addresses}")
 
 
 def _write(file: Path, text: str) -> None:
@@ -314,9 +293,3 @@ def _nobody_confirms(error: UnknownHostKey) -> bool:
         f"{error.shown}: unknown host key {error.fingerprint}; compare it with the key on the host "
         f"and confirm it with --host-key HOST={error.fingerprint.split()[-1]}",
     )
-
-
-def _first(networks: Sequence[SharedNetwork]) -> tuple[SharedNetwork, ...]:
-    number = chosen_line(SEVERAL, [network.words for network in networks], "Tests go over")
-    first_network = networks[number]
-    return (first_network, *(network for network in networks if network is not first_network))

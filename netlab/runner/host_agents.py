@@ -6,11 +6,9 @@ An agent holds the lock of its host, so that no other run measures with the host
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from typing import TypeVar
 
 from netlab import clock
 from netlab.errors import (
@@ -28,6 +26,7 @@ from netlab.remote.agent import Agent
 from netlab.remote.routes import LockOwner, lock_host
 from netlab.runner.ending import AT_ONCE, DaemonExecutor
 from netlab.runner.places import ThisProcess, TrialPlace
+from netlab.runner.progress import counted
 from netlab.runner.trial_faults import FIRST_PAUSE_S, REFUSED_PAUSE_S, Absence, KeepTraceback
 
 LOOK_S = 5.0
@@ -110,31 +109,6 @@ def _names_agent(output: bytes) -> bool:
     """Whether a complete line of the output is the path of a probe."""
     names = (line.rpartition(b"/")[2] for line in output.split(b"\n")[:-1])
     return any(name.startswith(AGENT_FILE_BEGINS) for name in names)
-
-
-SAY_S = 10.0
-"""Time between two messages."""
-
-Countable = TypeVar("Countable")
-
-
-def counted(
-    items: Iterable[Countable],
-    in_all: int,
-    what: str,
-    notify: Callable[[str], None],
-    clock: Callable[[], float] = time.monotonic,
-) -> Iterator[Countable]:
-    """The items as they come. If this takes long, there is a message every 10 s, such as
-    ``connecting: 512 of 1000 hosts``; ``what`` is ``connecting: {} hosts``.
-    """
-    said_s = clock()
-    for number, item in enumerate(items, start=1):
-        yield item
-        now_s = clock()
-        if now_s - said_s >= SAY_S and number < in_all:
-            said_s = now_s
-            notify(what.format(f"{number} of {in_all}"))
 
 
 LEASE_S = 12.0

@@ -18,7 +18,6 @@ from netlab.remote.agent import Agent
 from netlab.remote.routes import LockOwner, same_host
 from netlab.runner.ending import ask_all, shielded
 from netlab.runner.host_agents import HostAgents
-from netlab.runner.path_checks import PathChecks, groups_without_overlap
 from netlab.runner.places import TrialPlace
 from netlab.runner.preflight import (
     Preflight,
@@ -32,9 +31,11 @@ from netlab.runner.trial_faults import (
     Absence,
     HostValues,
     KeepTraceback,
+    PathChecks,
     Unmeasured,
     beyond_account,
     beyond_server,
+    groups_without_overlap,
     host_away,
     interrupted,
 )

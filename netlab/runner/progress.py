@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
@@ -353,3 +353,28 @@ def _bar(total: int, measured_count: int) -> Bar:
     bar.add_task("", total=total, completed=measured_count)
     bar.start()
     return bar
+
+
+SAY_S = 10.0
+"""Time between two messages."""
+
+Countable = TypeVar("Countable")
+
+
+def counted(
+    items: Iterable[Countable],
+    in_all: int,
+    what: str,
+    notify: Callable[[str], None],
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Countable]:
+    """The items as they come. If this takes long, there is a message every 10 s, such as
+    ``connecting: 512 of 1000 hosts``; ``what`` is ``connecting: {} hosts``.
+    """
+    said_s = clock()
+    for number, item in enumerate(items, start=1):
+        yield item
+        now_s = clock()
+        if now_s - said_s >= SAY_S and number < in_all:
+            said_s = now_s
+            notify(what.format(f"{number} of {in_all}"))

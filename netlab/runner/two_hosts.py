@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from netlab.config.inventory import load_inventory
 from netlab.errors import IncompleteRun, UsageError
@@ -142,15 +142,15 @@ def _addresses(
             yield device, interface
 
 
-def several(commons: Sequence[Common]) -> UsageError:
-    """The error to raise if nobody can be asked which network to use. Its message lists the
-    choices, such as ``--to 10.0.0.1 (10.0.0.0/24, eth1)``.
+def nobody_chooses(commons: Sequence[Common]) -> NoReturn:
+    """UsageError that lists the networks, such as ``--to 10.0.0.1 (10.0.0.0/24, eth1)``: nobody can
+    be asked which one to use.
     """
     choices = "; ".join(
         f"--to {common.server_address} ({common.network}, {common.server_device})"
         for common in commons
     )
-    return UsageError(f"the hosts have several networks in common; choose one: {choices}")
+    raise UsageError(f"the hosts have several networks in common; choose one: {choices}")
 
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
@@ -475,7 +475,7 @@ class Between:
     """The hosts to measure between, and the network between them."""
 
     hosts: Sequence[str]
-    """Server and client, as ``ask.hosts_named`` takes them."""
+    """Server and client, as ``hosts_named`` takes them."""
     inventory: Path | None = None
     to: str | None = None
     """The server's test address."""

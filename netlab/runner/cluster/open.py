@@ -1,10 +1,8 @@
-"""Opens a cluster from the words of `--cluster`: the address of a scheduler, or workers here.
-
-The controllers of a run: dask workers, each at a site whose hosts it reaches.
+"""The workers of a run with `--cluster`: dask workers, each at a site whose hosts it reaches.
 
 A worker names its sites as resources (``dask worker --resources "north=1"``), a host in the
-inventory by ``site:``. The run keeps the plan and writes the journal; a worker opens agents (the
-running probes on hosts) and measures trials. Each host belongs to one worker at a time.
+inventory by ``site:``. The run keeps the plan and writes the journal; a worker opens agents and
+measures trials. Each host belongs to one worker at a time.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from netlab import errors
-from netlab.errors import ClusterLost, HostError, HostGone, NetlabError, UsageError
+from netlab.errors import ClusterLost, HostError, HostGone, UsageError
 from netlab.experiment.hosts import Host
 from netlab.experiment.schedule import Trial
 from netlab.measurement import engines
@@ -37,7 +35,6 @@ from netlab.runner.cluster.relay import (
     Opened,
     Relay,
     RelayedTransport,
-    Totals,
     first_line,
     loss,
     order_of,
@@ -102,7 +99,12 @@ class Controllers:
         for sentence in opened.events:
             on_event(sentence)
         if opened.error:
-            raise _error_of(opened)
+            kind = getattr(errors, opened.error, HostError)
+            if kind is errors.ProbeError:  # it cannot be made from a sentence alone
+                kind = HostError
+            elif kind is errors.UnknownHostKey:  # ... nor can this one
+                kind = errors.HostKeyError
+            raise kind(opened.sentence)
         transport = RelayedTransport(relay, host.name)
         self.connections.add(transport)
         agent = Agent(host, transport, transport.start(None))
@@ -128,11 +130,8 @@ class Controllers:
             trial, attempt, ends, run=self._run, token=token, worker_of=self._places.__getitem__
         )
 
-        def show(totals: Totals) -> None:
-            live(
-                trial.cell,
-                SoFar(totals.flow, totals.payload_bytes, totals.elapsed_s, totals.messages),
-            )
+        def show(so_far: SoFar) -> None:
+            live(trial.cell, so_far)
 
         relay.on_totals(token, show)
         try:
@@ -140,7 +139,13 @@ class Controllers:
             done: Done = self._result(task, relay, agent.host.name)
         finally:
             relay.on_totals(token, None)
-        return _record_of(done, token)
+        if done.token != token:
+            raise HostGone("its worker sent the record of another trial")
+        if done.outcome == "host-gone":
+            raise HostGone(done.text)
+        if done.outcome == "defect":
+            raise RuntimeError(f"at a worker:\n{done.text}")
+        return from_json(done.text)
 
     def check(self) -> None:
         """ClusterLost if the scheduler is lost: then the run ends, and is resumed later."""
@@ -277,24 +282,6 @@ def _within(seconds: float, call: Callable[[], Any]) -> Any:
     return DaemonExecutor().submit(call).result(seconds)
 
 
-def _record_of(done: Done, token: str) -> Record:
-    if done.token != token:
-        raise HostGone("its worker sent the record of another trial")
-    if done.outcome == "host-gone":
-        raise HostGone(done.text)
-    if done.outcome == "defect":
-        raise RuntimeError(f"at a worker:\n{done.text}")
-    return from_json(done.text)
-
-
-def _error_of(opened: Opened) -> NetlabError:
-    kind = getattr(errors, opened.error, HostError)
-    if kind in (errors.UnknownHostKey, errors.ProbeError):
-        kind = HostError if kind is errors.ProbeError else errors.HostKeyError
-    error: NetlabError = kind(opened.sentence)
-    return error
-
-
 CONNECT_S = 20.0
 """Time for the scheduler to answer, and for the first worker to be there."""
 LOCAL_MOST = 64
@@ -325,7 +312,16 @@ def cluster_address(words: str, *, insecure: bool = False) -> ClusterAddress:
     if local and 1 <= int(local[1]) <= LOCAL_MOST:
         return ClusterAddress(None, int(local[1]))
     if words == "dask":
-        return ClusterAddress(_configured(insecure=insecure))
+        _need()
+        import dask.config
+
+        # From DASK_SCHEDULER_ADDRESS or ~/.config/dask.
+        words = str(dask.config.get("scheduler-address", None) or "")
+        if not words:
+            raise UsageError(
+                "--cluster dask: dask's configuration names no scheduler; set "
+                "DASK_SCHEDULER_ADDRESS"
+            )
     return ClusterAddress(_checked(words, insecure=insecure))
 
 
@@ -336,32 +332,16 @@ def _checked(words: str, *, insecure: bool) -> str:
             f"--cluster {words}: neither tls://HOST:PORT, nor local:N with N from 1 to "
             f"{LOCAL_MOST}, nor dask"
         )
-    if scheduler[1] == "tcp" and not insecure and not _is_loopback(scheduler[2].strip("[]")):
+    host = scheduler[2].strip("[]")
+    is_loopback = host == "localhost"
+    with suppress(ValueError):
+        is_loopback = ipaddress.ip_address(host).is_loopback
+    if scheduler[1] == "tcp" and not insecure and not is_loopback:
         raise UsageError(
             f"--cluster {words}: without TLS, whoever reaches the scheduler can run programs on "
             "every worker; use tls:// (docs/how-to/sites.md), or --insecure in a closed network"
         )
     return words
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _configured(*, insecure: bool) -> str:
-    """The scheduler of dask's configuration (DASK_SCHEDULER_ADDRESS, ~/.config/dask)."""
-    _need()
-    import dask.config
-
-    address = dask.config.get("scheduler-address", None)
-    if not address:
-        raise UsageError(
-            "--cluster dask: dask's configuration names no scheduler; set DASK_SCHEDULER_ADDRESS"
-        )
-    return _checked(str(address), insecure=insecure)
 
 
 @contextmanager
@@ -372,7 +352,6 @@ def controllers_at(address: ClusterAddress) -> Iterator[Controllers]:
     _need()
     with ExitStack() as stack:
         client = _client(address, stack)
-
         controllers = Controllers(client, str(address))
         stack.callback(controllers.close)
         try:

@@ -22,7 +22,7 @@ from urllib.parse import unquote
 from netlab.errors import HostGone, NetlabError
 from netlab.experiment.hosts import Host
 from netlab.experiment.schedule import Trial
-from netlab.measurement.ends import CommonWindow, Ends
+from netlab.measurement.ends import CommonWindow, Ends, SoFar
 from netlab.remote.agent import Agent
 from netlab.remote.answers import GONE, PROGRAMS, STREAMING, TESTS, ClockOffset, Pending
 from netlab.remote.transport import Process
@@ -48,14 +48,11 @@ class ChannelEnd:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The totals of a trial so far, for the progress of the run: see ``measurement.ends.SoFar``."""
+    """The totals of a trial so far, for the progress of the run."""
 
     token: str
     """Token of the trial's order."""
-    flow: str
-    payload_bytes: int
-    elapsed_s: float
-    messages: int
+    so_far: SoFar
 
 
 Delivery = bytes | ChannelEnd | Totals
@@ -160,7 +157,7 @@ class AgentChannel:
     and heartbeats itself, and gives each request an id of the agent's own.
     """
 
-    def __init__(self, agent: Agent, deliver: Deliver, on_quit: Callable[[], None]) -> None:
+    def __init__(self, agent: Agent, deliver: Deliver, on_quit: Callable[[], None] | None) -> None:
         """``on_quit`` is called when the requester ends the agent."""
         self._agent = agent
         self._deliver = deliver
@@ -204,7 +201,8 @@ class AgentChannel:
         elif verb == "quit":
             self._answer(request_id, {"type": "quit"})
             self._lines.put(None)
-            self._on_quit()
+            if self._on_quit is not None:
+                self._on_quit()
         else:
             self._pass_on(request_id, verb, words)
 
@@ -254,10 +252,10 @@ class Calls(Protocol):
     """Calls of functions at one worker. Each raises an exception if the worker is lost."""
 
     def write(self, requester: str, writes: Sequence[tuple[Any, ...]]) -> None:
-        """Carry out writes: see ``sessions.relay_write``."""
+        """Carry out writes: see ``worker.relay_write``."""
 
     def take(self, requester: str, wait_s: float) -> Sequence[tuple[str, Delivery]]:
-        """What the channels have delivered: see ``sessions.relay_take``."""
+        """What the channels have delivered: see ``worker.relay_take``."""
 
 
 class Relay:
@@ -273,7 +271,7 @@ class Relay:
         self._requester = requester
         self._numbers = itertools.count(1)
         self._channels: dict[str, RelayedProcess] = {}
-        self._totals: dict[str, Callable[[Totals], None]] = {}
+        self._totals: dict[str, Callable[[SoFar], None]] = {}
         self._writes: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         self._guard = threading.Lock()
         self._closed = False
@@ -301,7 +299,7 @@ class Relay:
         """Send one write; without effect if the worker is lost."""
         self._writes.put(words)
 
-    def on_totals(self, token: str, call: Callable[[Totals], None] | None) -> None:
+    def on_totals(self, token: str, call: Callable[[SoFar], None] | None) -> None:
         """Call ``call`` with the totals of the trial whose order has this token."""
         if call is None:
             self._totals.pop(token, None)
@@ -355,7 +353,7 @@ class Relay:
                 if isinstance(item, Totals):
                     call = self._totals.get(item.token)
                     if call is not None:
-                        call(item)
+                        call(item.so_far)
                     continue
                 channel = self._channels.get(name)
                 if channel is not None:

@@ -1,20 +1,8 @@
-"""Tasks of a dask worker: opens the agent of a host, measures a trial.
+"""What runs at a dask worker: the agents that it keeps for a run, their channels, and its tasks.
 
-Tasks take plain data and return plain data. A trial uses the agents that the worker keeps for the
-run (resident.py), and over a relay those of another worker.
-
-The agents that a worker keeps for one run, and the channels through which others use them.
-
-A worker is a dask worker; an agent is the running probe on a host. If the run falls silent, the
-worker ends the agents: no probe outlives the run by more than ``LEASE_S``.
-
-Sessions of runs at a dask worker: their begin, their end, and the relays of their requesters.
-
-Each function is called at the worker through dask. A worker keeps the agents of a run from one call
-to the next (resident.py). A worker that was restarted knows no run, so it measures nothing until
-the run has opened its hosts there again.
-
-Calls of functions at one dask worker, over the scheduler.
+Each function is called through dask, and takes and returns plain data. If the run falls silent, the
+worker ends the agents: no probe outlives the run by more than ``LEASE_S``. A worker that was
+restarted knows no run, so it measures nothing until the run has opened its hosts there again.
 """
 
 from __future__ import annotations
@@ -128,21 +116,19 @@ class ResidentRun:
         channel: AgentChannel | ProgramChannel
         agent = self._agents.get(host_name)
         if agent is not None and argv is None:
-            is_owner = requester == SPINE
-            channel = AgentChannel(
-                agent, deliver, partial(self._close_agent, host_name) if is_owner else _nothing
-            )
+            close = partial(self._close_agent, host_name) if requester == SPINE else None
+            channel = AgentChannel(agent, deliver, close)
         else:
-            channel = ProgramChannel(partial(self._start, host_name, argv), deliver)
+            start = partial(self._start, host_name, tuple(argv or ()))
+            channel = ProgramChannel(start, deliver)
         self._channels[requester, name] = channel
 
     def channel(self, requester: str, name: str) -> AgentChannel | ProgramChannel | None:
         """An open channel; ``None`` if there is none."""
         return self._channels.get((requester, name))
 
-    def _start(self, host_name: str, argv: Sequence[str] | None) -> Process:
-        agent = self.agent(host_name)
-        return agent.start_beside(tuple(argv or ()))
+    def _start(self, host_name: str, argv: Sequence[str]) -> Process:
+        return self.agent(host_name).start_beside(argv)
 
     # End
 
@@ -179,20 +165,13 @@ class ResidentRun:
                 if requester == SPINE:
                     self.end()
                     return
-                self._drop(requester)
-
-    def _drop(self, requester: str) -> None:
-        del self._heard_at_s[requester]
-        for key in [key for key in list(self._channels) if key[0] == requester]:
-            self._channels.pop(key).kill()
-        with self._guard:
-            mailbox = self._mailboxes.pop(requester, None)
-        if mailbox is not None:
-            mailbox.close()
-
-
-def _nothing() -> None:
-    """What the end of a worker's channel does to the agent."""
+                del self._heard_at_s[requester]
+                for key in [key for key in list(self._channels) if key[0] == requester]:
+                    self._channels.pop(key).kill()
+                with self._guard:
+                    mailbox = self._mailboxes.pop(requester, None)
+                if mailbox is not None:
+                    mailbox.close()
 
 
 _RUNS: dict[str, ResidentRun] = {}
@@ -273,19 +252,19 @@ class WorkerCalls:
     run: str
 
     def begin(self) -> str:
-        """See ``sessions.begin``."""
+        """See ``begin``."""
         return cast(str, self._call(begin))
 
     def end(self) -> None:
-        """See ``sessions.end``."""
+        """See ``end``."""
         self._call(end)
 
     def write(self, requester: str, writes: Sequence[tuple[Any, ...]]) -> None:
-        """See ``sessions.relay_write``."""
+        """See ``relay_write``."""
         self._call(relay_write, requester, writes)
 
     def take(self, requester: str, wait_s: float) -> Sequence[tuple[str, Delivery]]:
-        """See ``sessions.relay_take``."""
+        """See ``relay_take``."""
         return cast("Sequence[tuple[str, Delivery]]", self._call(relay_take, requester, wait_s))
 
     def _call(self, function: Callable[..., Any], *words: Any) -> Any:
@@ -319,27 +298,17 @@ def measure(order: TrialOrder) -> Done:
         resident = resident_of(order.run)
         worker = distributed.get_worker().address
         ends = order.ends(partial(_agent_for, resident, order), worker)
-        live = _Live(resident, order.token)
+
+        def live(_cell: Cell, so_far: SoFar) -> None:
+            """Report the totals of the trial so far to the run."""
+            resident.mailbox(SPINE).put("", Totals(order.token, so_far))
+
         record = engines.measure(order.trial, ends, order.attempt, live)
         return done("record", to_json(record))
     except HostGone as gone:
         return done("host-gone", str(gone))
     except Exception:
         return done("defect", traceback.format_exc())
-
-
-@dataclass(frozen=True, slots=True)
-class _Live:
-    """Reports the totals of a trial so far to the run."""
-
-    resident: ResidentRun
-    token: str
-
-    def __call__(self, _cell: Cell, so_far: SoFar) -> None:
-        totals = Totals(
-            self.token, so_far.flow, so_far.payload_bytes, so_far.elapsed_s, so_far.messages
-        )
-        self.resident.mailbox(SPINE).put("", totals)
 
 
 def _agent_for(resident: ResidentRun, order: TrialOrder, name: str) -> Agent:
@@ -353,19 +322,12 @@ def _agent_for(resident: ResidentRun, order: TrialOrder, name: str) -> Agent:
         agent = resident.far_agents.get((name, address))
         if agent is not None and not agent.gone:
             return agent
-        transport = RelayedTransport(_peer(resident, order.run, address), name)
+        relay = resident.peers.get(address)
+        if relay is None or relay.why_lost is not None:
+            calls = WorkerCalls(distributed.get_client(), address, order.run)
+            relay = resident.peers[address] = Relay(calls, f"worker-{uuid4().hex[:8]}", address)
+        transport = RelayedTransport(relay, name)
         agent = Agent(order.hosts[name], transport, transport.start(None))
         resident.far_agents[name, address] = agent
     agent.greet(None)
     return agent
-
-
-def _peer(resident: ResidentRun, run: str, address: str) -> Relay:
-    """The relay to another worker."""
-    import distributed  # an extra: whoever calls this has it
-
-    relay = resident.peers.get(address)
-    if relay is None or relay.why_lost is not None:
-        calls = WorkerCalls(distributed.get_client(), address, run)
-        relay = resident.peers[address] = Relay(calls, f"worker-{uuid4().hex[:8]}", address)
-    return relay

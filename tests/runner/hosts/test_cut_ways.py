@@ -11,9 +11,8 @@ from wired_pools import CELL
 from netlab import clock
 from netlab.errors import HostGone
 from netlab.experiment.hosts import Host
-from netlab.runner.path_checks import FIRST_LOOK_S, PathChecks, way_of
 from netlab.runner.preflight import PathFault, Preflight
-from netlab.runner.trial_faults import Absence
+from netlab.runner.trial_faults import FIRST_LOOK_S, Absence, PathChecks, way_of
 from netlab.trial.record import Status
 
 __all__ = ["clock_by_hand"]

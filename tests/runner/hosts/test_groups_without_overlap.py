@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netlab.experiment.hosts import Host, Match
-from netlab.runner.path_checks import groups_without_overlap
+from netlab.runner.trial_faults import groups_without_overlap
 
 
 def host(name: str, machine: str | None = None) -> Host:

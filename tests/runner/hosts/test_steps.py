@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from netlab.runner.host_agents import counted
+from netlab.runner.progress import counted
 
 
 def test_a_long_step_reports_its_progress_every_ten_seconds() -> None:

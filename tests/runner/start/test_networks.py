@@ -7,7 +7,8 @@ import ipaddress
 import pytest
 from draws import chance, drawn
 
-from netlab.runner.two_hosts import common_networks, has_address, routed, several
+from netlab.errors import UsageError
+from netlab.runner.two_hosts import common_networks, has_address, nobody_chooses, routed
 
 SERVER = (
     "lo=127.0.0.1/8,lo=::1/128,eth0=192.0.2.5/24,eth1=10.0.0.1/24,eth1=fe80::1/64,eth1=fd00::1/64"
@@ -62,7 +63,9 @@ def test_a_malformed_address_of_a_host_is_ignored(addresses: str) -> None:
 
 def test_several_common_networks_are_named_with_the_option_that_selects_one() -> None:
     networks = common_networks({"addresses": SERVER}, {"addresses": CLIENT})
-    assert str(several(networks)) == (
+    with pytest.raises(UsageError) as raised:
+        nobody_chooses(networks)
+    assert str(raised.value) == (
         "the hosts have several networks in common; choose one: "
         "--to 10.0.0.1 (10.0.0.0/24, eth1); --to fd00::1 (fd00::/64, eth1)"
     )
