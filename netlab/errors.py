@@ -1,26 +1,4 @@
-"""The errors of netlab as a tree. Each class has its exit code; its message says what to do.
-
-A cell is a combination of hosts, a kind of test, and settings in a matrix. A probe is netlab's
-program on a host.
-
-::
-
-    NetlabError                 1   internal error, or the probe cannot be built
-    ├── StoreError              1   a run folder cannot be read or written
-    ├── UsageError              2   what the user typed or wrote is wrong
-    │   └── MatrixError         2   a matrix or inventory is wrong; faults have file:line:column
-    ├── IncompleteRun           3   some cells failed or are pending
-    ├── HostError               4   a host is unreachable, refused netlab, or is not fit to measure
-    │   ├── HostRefused         4   the host answered and refused netlab: waiting does not help
-    │   │   └── HostKeyError    4   the host's key is unknown or is not the pinned one
-    │   │       └── UnknownHostKey  4   the host's key is unknown: the user may confirm it
-    │   ├── HostGone            4   the host answered before and does not answer any more
-    │   └── ClusterLost         4   the scheduler of a cluster does not answer any more
-    ├── ExpectationError        5   an expectation of the matrix is not met
-    ├── LockedError             6   another run writes the folder, or uses one of the hosts
-    ├── ProbeError              3   a probe answered with an error word; the trial's record keeps it
-    └── Interrupted     130/143/129 a signal ended the run
-"""
+"""The errors of netlab as a tree. Each class has its exit code; its message says what to do."""
 
 from __future__ import annotations
 
@@ -29,7 +7,9 @@ from typing import ClassVar
 
 
 class NetlabError(Exception):
-    """Base of all errors that netlab reports without a traceback, in one line for each fault."""
+    """Base of all errors that netlab reports without a traceback, in one line for each fault. Of
+    this class itself: an internal error, or the probe cannot be built.
+    """
 
     exit_code: ClassVar[int] = 1
 

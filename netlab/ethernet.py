@@ -1,4 +1,4 @@
-"""Framing arithmetic of Ethernet: how much payload a link can carry. No I/O.
+"""Framing arithmetic of Ethernet: how much payload a link can carry.
 
 Sources: IEEE 802.3 (preamble with delimiter 8 bytes, header 14, FCS 4, inter-frame gap 12, payload
 of at least 46 bytes; 802.1Q tag 4), RFC 791 and RFC 8200 (IP headers, fragments in units of 8

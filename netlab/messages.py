@@ -1,11 +1,8 @@
-"""Translatable texts: an English sentence together with its template and values. No I/O.
+"""Translatable texts: an English sentence together with its template and values.
 
-Code that produces a text writes ``_("{failed} of {all} trials failed", failed=2, all=10)``. The
-result is the English sentence, which is an ordinary ``str``. It also keeps the template and its
-values, so that a catalogue can translate it later, when the language is known (the template is
-gettext's msgid; its braces follow PEP 3101). A text that is composed in any other way (``+``,
-``join``, an f-string) is not a message any more and stays English; a test with a made-up language
-finds such texts.
+``_("{failed} of {all} trials failed", failed=2, all=10)`` is a ``str`` that a catalogue can
+translate later (the template is gettext's msgid; its braces follow PEP 3101). A text composed in
+any other way (``+``, ``join``, an f-string) stays English; a test with a made-up language finds it.
 """
 
 from __future__ import annotations

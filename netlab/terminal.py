@@ -1,9 +1,8 @@
 """Harmless texts: no control characters on a terminal, lines wrapped, no formulas in a spreadsheet.
 
-Everything that netlab prints for people passes these functions, and so does every text from a host
-that netlab stores. In a text from a host, an escape sequence could move the cursor, set a title or
-type in the user's place. A line end could imitate a line of netlab. A direction mark could reverse
-text (Unicode TR 36, section 3.4).
+All that netlab prints for people passes these functions, and each text from a host that it stores:
+an escape sequence could type in the user's place, a line end imitate a line of netlab, a direction
+mark reverse text (Unicode TR 36, section 3.4).
 """
 
 from __future__ import annotations

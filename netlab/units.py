@@ -1,9 +1,8 @@
-"""Parses and formats quantities with units: bytes, seconds, bit/s and shares. No I/O.
+"""Parses and formats quantities with units: bytes, seconds, bit/s and shares.
 
 IEC prefixes are powers of 1024 (``64KiB``), SI prefixes powers of 1000 (``64kB``, ``100Mbit``).
 Ambiguous units (``64K``, ``64KB``, ``2m``, ``100MBps``) are refused: the error says what to write
-instead. Numbers are parsed as decimals, so that two notations of one quantity, such as ``300ms``
-and ``0.3s``, give the same number.
+instead. Numbers are parsed as decimals, so that ``300ms`` and ``0.3s`` give the same number.
 """
 
 from __future__ import annotations

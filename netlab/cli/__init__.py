@@ -330,13 +330,5 @@ def hosts(file: Path, as_json: bool) -> None:
     result.raise_for_unfit()
 
 
-cli.add_command(check)
-cli.add_command(compare)
-cli.add_command(export)
-cli.add_command(history)
-cli.add_command(lab)
-cli.add_command(import_)
-cli.add_command(init)
-cli.add_command(measure)
-cli.add_command(probes)
-cli.add_command(report)
+for command in (check, compare, export, history, lab, import_, init, measure, probes, report):
+    cli.add_command(command)

@@ -22,7 +22,7 @@ from netlab.cli.options import (
 from netlab.cli.report import show_report
 
 if TYPE_CHECKING:
-    from netlab.imports import CommandOption, Importer
+    from netlab.imports import CommandOption
 
 
 class _ImportGroup(click.Group):
@@ -38,9 +38,22 @@ class _ImportGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         from netlab.imports import importer
 
-        return (
-            _command(cmd_name, importer(cmd_name)) if cmd_name in self.list_commands(ctx) else None
-        )
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        chosen = importer(cmd_name)
+
+        def run(into: Path | None, link: str | None, mtu: int, **context: Any) -> None:
+            from netlab.ethernet import Link
+
+            source = context.pop("files") if chosen.is_of_files else context.pop("table")
+            cable = None if link is None else Link(rate_of(link, "--link"), mtu)
+            first: Path = source[0] if chosen.is_of_files else source
+            into = into or Path("runs") / (first.stem or cmd_name)
+            show_report(chosen.read(source, into, link=cable, **context))
+
+        params = [*_common(is_of_files=chosen.is_of_files), *map(_option, chosen.options)]
+        command = click.Command(cmd_name, callback=run, params=params, help=chosen.help)
+        return loudness_options(command)
 
 
 @click.group("import", cls=_ImportGroup)
@@ -76,21 +89,6 @@ def _common(*, is_of_files: bool) -> list[click.Parameter]:
             help="Facts that the document states outside the table, as YAML: docs/run-folder.md.",
         ),
     ]
-
-
-def _command(name: str, importer: Importer) -> click.Command:
-    def run(into: Path | None, link: str | None, mtu: int, **context: Any) -> None:
-        from netlab.ethernet import Link
-
-        source = context.pop("files") if importer.is_of_files else context.pop("table")
-        cable = None if link is None else Link(rate_of(link, "--link"), mtu)
-        first: Path = source[0] if importer.is_of_files else source
-        into = into or Path("runs") / (first.stem or name)
-        show_report(importer.read(source, into, link=cable, **context))
-
-    params = [*_common(is_of_files=importer.is_of_files), *map(_option, importer.options)]
-    command = click.Command(name, callback=run, params=params, help=importer.help)
-    return loudness_options(command)
 
 
 def _option(option: CommandOption) -> click.Option:

@@ -1,8 +1,4 @@
-"""Parameters of several commands, with their shell completion: files, options of a matrix, a rate.
-
-An option that two commands have is defined here, once: its name, type and help are the same
-everywhere.
-"""
+"""Parameters of several commands, each defined once, with their shell completion."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Prints the output of the commands, without control characters; a failed write is reported once.
 
-On a terminal, lines are wrapped at its width and failures are in colour. Elsewhere lines are not
-wrapped, and there are no colours. Writing may fail at any moment: a full disk, a reader that has
-exited, a terminal that was hung up. Such a failure never ends a run: it becomes one line and an
-exit code at the end.
+On a terminal, lines are wrapped at its width and failures are in colour. Writing may fail at any
+moment (a full disk, a reader that has exited, a terminal that was hung up): that never ends a run,
+but becomes one line and an exit code at the end.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ repeat), and interrupted if its data stopped (repeated if a host or a cable is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from netlab.experiment.cells import Cell
@@ -34,43 +34,32 @@ NOT_TIGHT = "not-tight"
 CLOSED_BY_SILENCE = "_closed_by_silence"
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatRule:
-    """The rule for records that need another attempt."""
-
-    quiet: StealRule | None
-
-    def asks(self, record: Record) -> bool:
-        """Whether another attempt must follow this record."""
-        return self._is_disturbed(record) or asks_again(record)
-
-    def _is_disturbed(self, record: Record) -> bool:
-        return self.quiet is not None and self.quiet.asks_again(record)
-
-    def note(self, folder: RunFolder, records: Iterable[Record]) -> None:
-        """Note for each record why another attempt follows."""
-        for record in records:
-            trial = {"cell": record.cell, "trial": record.trial, "attempt": record.attempt}
-            if self.quiet is not None and self.quiet.asks_again(record):
-                folder.note(DISTURBED, durable=False, **trial, **asdict(self.quiet))
-            for interruption in interruptions(record) if asks_again(record) else ():
-                folder.note(
-                    INTERRUPTED,
-                    durable=False,
-                    **trial,
-                    cause=interruption.cause and interruption.cause.value,
-                    end=interruption.end,
-                    stopped_ns=interruption.stopped_ns,
-                )
-
-    def reasons(self, records: Iterable[Record]) -> Iterator[str]:
-        """Why the records' trials are repeated, such as ``2 trials in which data stopped``."""
-        attempts = tuple(records)
-        disturbed = sum(map(self._is_disturbed, attempts))
-        if self.quiet is not None and disturbed:
-            yield self.quiet.disturbed(disturbed)
-        if count := sum(map(asks_again, attempts)):
-            yield in_which_data_stopped(count)
+def note_repeats(
+    folder: RunFolder, records: Iterable[Record], quiet: StealRule | None
+) -> list[str]:
+    """Note for each record why another attempt follows; returns the reasons of all records, such as
+    ``2 trials in which data stopped``.
+    """
+    stolen = stopped = 0
+    for record in records:
+        trial = {"cell": record.cell, "trial": record.trial, "attempt": record.attempt}
+        if quiet is not None and quiet.asks_again(record):
+            stolen += 1
+            folder.note(DISTURBED, durable=False, **trial, **asdict(quiet))
+        if not asks_again(record):
+            continue
+        stopped += 1
+        for interruption in interruptions(record):
+            folder.note(
+                INTERRUPTED,
+                durable=False,
+                **trial,
+                cause=interruption.cause and interruption.cause.value,
+                end=interruption.end,
+                stopped_ns=interruption.stopped_ns,
+            )
+    reasons = [quiet.disturbed(stolen)] if quiet is not None and stolen else []
+    return reasons + ([in_which_data_stopped(stopped)] if stopped else [])
 
 
 def stopped_for_good(record: Record) -> bool:
@@ -125,11 +114,11 @@ def disturbed(
     Every attempt that began counts toward the maximum number of attempts, including an attempt
     without a result, which leaves no record.
     """
-    again = RepeatRule(quiet)
 
     def asks(record: Record) -> bool:
         attempts = folder.next_attempt(record.cell, record.trial) - 1
-        return again.asks(replace(record, attempt=attempts))
+        latest = replace(record, attempt=attempts)
+        return asks_again(latest) or (quiet is not None and quiet.asks_again(latest))
 
     return recorded_trials(folder, cells, asks, None if quiet is None else quiet.steal)
 

@@ -1,12 +1,12 @@
-"""Asks hosts that are in no inventory yet for their facts; a person confirms their keys.
+"""Looks at hosts that are in no inventory yet (`netlab init`); writes an inventory and a matrix.
 
-The texts of the files of `netlab init`: an inventory of the found hosts and a first matrix.
+A person confirms the keys of the hosts.
 """
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,7 +80,9 @@ def with_addresses(
 
     The first network becomes ``test``. The others are named after the device of their first host.
     """
-    names = [TEST, *_names_of(networks[1:])]
+    names = [TEST]
+    for network in networks[1:]:
+        names.append(free_name(next(iter(network.members.values())).device, names))
     addressed = []
     for found_host in hosts:
         addresses = {
@@ -91,14 +93,6 @@ def with_addresses(
         if addresses:
             addressed.append(replace(found_host.host, addresses=addresses))
     return tuple(addressed)
-
-
-def _names_of(networks: Iterable[SharedNetwork]) -> Iterator[str]:
-    names = {TEST}
-    for network in networks:
-        name = free_name(next(iter(network.members.values())).device, names)
-        names.add(name)
-        yield name
 
 
 def free_name(name: str, names: Container[str]) -> str:
@@ -126,6 +120,8 @@ def inventory_text(hosts: Sequence[Host], words: Mapping[str, str]) -> str:
 def matrix_text(hosts: Sequence[Host], link: Link | None) -> str:
     """The text of a first matrix: throughput and round trips in every pairing of the hosts."""
     pairings = pairings_of(hosts)
+    first = pairings[0] if pairings else "LL"
+    systems = f"{first} is a {OS_NAMES[first[0]]} server and a {OS_NAMES[first[1]]} client"
     rate, mtu = ("100Mbit", 1500) if link is None else (round(link.rate_bit_per_s), link.mtu_bytes)
     setting = f"link: {{rate: {rate}, mtu: {mtu}}}"
     return f"""\
@@ -134,7 +130,7 @@ title: A first look at this lab
 # The link between the hosts; the wire ceilings are computed from it.
 {setting if link is not None else f"# {setting}   # the interfaces do not report it: set it"}
 
-# Systems, the server first: {_pairings_words(pairings)}.
+# Systems, the server first: {systems}.
 pairings: [{", ".join(pairings)}]
 
 repeats: 3
@@ -155,11 +151,6 @@ def pairings_of(hosts: Sequence[Host]) -> list[str]:
     present = [letter for letter in LETTERS if any(host.os == letter for host in hosts)]
     every = (server + client for server in present for client in present)
     return [pairing for pairing in every if inventory.candidates(pairing)]
-
-
-def _pairings_words(pairings: Sequence[str]) -> str:
-    first = pairings[0] if pairings else "LL"
-    return f"{first} is a {OS_NAMES[first[0]]} server and a {OS_NAMES[first[1]]} client"
 
 
 Confirm = Callable[[UnknownHostKey], bool]
@@ -194,7 +185,11 @@ def with_keys(agents: AgentGroup, hosts: Sequence[Host], confirm: Confirm) -> tu
     by_name = {host.name: host for host in hosts}
     remote_hosts = [host for host in hosts if not host.local]
     while remote_hosts:
-        unknown = _unknown_keys(agents, remote_hosts)
+        errors = agents.log_in(remote_hosts)
+        unknown = {name: it for name, it in errors.items() if isinstance(it, UnknownHostKey)}
+        # A key that differs from the known one is reported before a person confirms any other key.
+        if other_errors := [error for name, error in errors.items() if name not in unknown]:
+            raise min(other_errors, key=lambda error: not isinstance(error, HostKeyError))
         for name, error in unknown.items():
             host = by_name[name]
             if error.shown != name or host.host_key is not None or not confirm(error):
@@ -202,17 +197,6 @@ def with_keys(agents: AgentGroup, hosts: Sequence[Host], confirm: Confirm) -> tu
             by_name[name] = replace(host, host_key=error.key)
         remote_hosts = [by_name[name] for name in unknown]
     return tuple(by_name.values())
-
-
-def _unknown_keys(agents: AgentGroup, hosts: Sequence[Host]) -> dict[str, UnknownHostKey]:
-    """Host name → error of a host whose key is unknown; raises any other error of a host."""
-    errors = agents.log_in(hosts)
-    unknown = {name: error for name, error in errors.items() if isinstance(error, UnknownHostKey)}
-    other_errors = [error for name, error in errors.items() if name not in unknown]
-    # A key that differs from the known one is reported before a person confirms any other key.
-    if other_errors:
-        raise min(other_errors, key=lambda error: not isinstance(error, HostKeyError))
-    return unknown
 
 
 def look(agents: AgentGroup, hosts: Sequence[Host]) -> tuple[FoundHost, ...]:

@@ -1,8 +1,6 @@
-"""The progress of a run as a person sees it: on standard error, never on standard output.
+"""The progress of a run as a person sees it, on standard error: a bar, or a line from time to time.
 
-On a terminal it is a bar, elsewhere a line from time to time. While a trial measures with the cores
-of this machine, nothing is drawn, because drawing would disturb the measurement. The user chooses
-what is shown: nothing, the important events, or every trial as it ends.
+While a trial measures with the cores of this machine, nothing is drawn: that would disturb it.
 """
 
 from __future__ import annotations
@@ -98,9 +96,14 @@ class Progress:
         most = f", up to {until.at_most} per cell until its mean is precise" if until else ""
         pauses = f", {format_seconds(self._pause_s)} between trials" if self._pause_s else ""
         already = f", {measured_count} measured already" if measured_count else ""
+        known_s = round(self._time_left_s())
+        duration = f"about {format_seconds(known_s)}"
+        if self._is_open_ended:
+            least = f"at least {format_seconds(known_s)}; " if known_s else ""
+            duration = f"{least}the duration cannot be predicted"
         self._print(
             f"{folder}: {many(len(self._windows_s), 'trial')} to measure{most}{already}, "
-            f"{self._duration_words()}{pauses}"
+            f"{duration}{pauses}"
         )
         if matrix.scale != 1:
             self._print(f"every count is multiplied by {plain_figures(matrix.scale)}")
@@ -115,7 +118,13 @@ class Progress:
             self._cells[trial.cell.key] = trial.cell
             if key not in self._expected:
                 self._expected.add(key)
-                self._windows_s[key] = self._time_of(trial.cell)
+                # The duration that follows from the settings. If they state a number of messages
+                # and no rate, the minimum time that the link needs for them. 0 if unknown.
+                setup = trial.cell.setup
+                asked_s = setup.window_s()
+                known_s = setup.least_s(self._link) if asked_s is None else asked_s
+                self._is_open_ended |= known_s is None or setup.is_search
+                self._windows_s[key] = known_s or 0.0
                 self._left_s += self._windows_s[key]
                 self._total += 1
         if len(self._cells) > old_count:
@@ -199,7 +208,21 @@ class Progress:
             state = "and others are pending" if record.status is Status.PENDING else "is impossible"
             self._print(f"{self._words(record.cell)} {state}: {record.detail or record.reason}")
         if self._json:
-            print(json.dumps(_event(record)), flush=True)
+            optional = {
+                "reason": record.reason,
+                "errno": record.errno,
+                "throughput_bit_per_s": record.values.get("throughput_bit_per_s"),
+                "transactions_per_s": record.values.get("transactions_per_s"),
+            }
+            event = {
+                "type": "record",
+                "cell": record.cell,
+                "trial": record.trial,
+                "attempt": record.attempt,
+                "status": str(record.status),
+                **{name: value for name, value in optional.items() if value is not None},
+            }
+            print(json.dumps(event), flush=True)
         self._last = _result(record) or self._last
         if self._bar is not None:
             self._draw(self._words(record.cell))
@@ -211,23 +234,6 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-
-    def _time_of(self, cell: Cell) -> float:
-        """The duration of a trial that follows from its settings. If they state a number of
-        messages and no rate, the minimum time that the link needs for the messages. 0 if unknown.
-        """
-        asked_s = cell.setup.window_s()
-        known_s = cell.setup.least_s(self._link) if asked_s is None else asked_s
-        is_open = known_s is None or cell.setup.is_search
-        self._is_open_ended = self._is_open_ended or is_open
-        return known_s or 0.0
-
-    def _duration_words(self) -> str:
-        known_s = round(self._time_left_s())
-        if not self._is_open_ended:
-            return f"about {format_seconds(known_s)}"
-        least = f"at least {format_seconds(known_s)}; " if known_s else ""
-        return f"{least}the duration cannot be predicted"
 
     def _time_left_s(self) -> float:
         overhead_s = self._excess_s / self._excesses if self._excesses else OVERHEAD_S
@@ -311,23 +317,6 @@ def _result(record: Record) -> str:
     if isinstance(rate, int | float):
         return format_rate(float(rate))
     return f"{trips:,.0f} transactions/s" if isinstance(trips, int | float) else ""
-
-
-def _event(record: Record) -> dict[str, object]:
-    event: dict[str, object] = {
-        "type": "record",
-        "cell": record.cell,
-        "trial": record.trial,
-        "attempt": record.attempt,
-        "status": str(record.status),
-    }
-    optional = {
-        "reason": record.reason,
-        "errno": record.errno,
-        "throughput_bit_per_s": record.values.get("throughput_bit_per_s"),
-        "transactions_per_s": record.values.get("transactions_per_s"),
-    }
-    return event | {name: value for name, value in optional.items() if value is not None}
 
 
 def _bar(total: int, measured_count: int) -> Bar:

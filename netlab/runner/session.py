@@ -38,10 +38,10 @@ from netlab.measurement.variants import NOT_REACHED, HostStates
 from netlab.remote.routes import LockOwner
 from netlab.results.arrow.segment_writer import BackgroundSegments, segments_made
 from netlab.runner.due_trials import (
-    RepeatRule,
     Work,
     disturbed,
     flag,
+    note_repeats,
     outstanding,
     participants_of,
     stopped_for_good,
@@ -301,18 +301,18 @@ class Session:
             block = with_partners([trial for trial in trials if trial.number == number], cells)
             self._begun.update(block)
             return block
-        rule = RepeatRule(self.matrix.quiet)
+        quiet = self.matrix.quiet
         again = tuple(
             trial
-            for trial in disturbed(self.folder, cells, rule.quiet)
+            for trial in disturbed(self.folder, cells, quiet)
             if self._losses[trial] <= LOSSES_MOST and not pool.is_away(trial.cell)
         )
         if not again:
             return ()
         records = [self.folder.latest[trial.cell.key, trial.number] for trial in again]
         with shielded():
-            rule.note(self.folder, records)
-        self.progress.notify(f"measured again: {'; '.join(rule.reasons(records))}")
+            reasons = note_repeats(self.folder, records, quiet)
+        self.progress.notify(f"measured again: {'; '.join(reasons)}")
         return with_partners(again, cells)
 
     def records(self, trials: list[Trial]) -> Iterator[Record]:

@@ -1,8 +1,4 @@
-"""A run in a test: its table and its checks; errors fail the test with a plain sentence.
-
-A cell is one combination of hosts and settings in a matrix; a trial is one measurement of a cell. A
-baseline is an earlier run with which a run is compared.
-"""
+"""A run in a test: its table and its checks; errors fail the test with a plain sentence."""
 
 from __future__ import annotations
 
@@ -40,7 +36,10 @@ class RunUnderTest:
     @cached_property
     def run(self) -> Run:
         """The run as read from its folder."""
-        return _load_or_fail(self.path)
+        try:
+            return load(self.path)
+        except NetlabError as error:
+            _fail(error)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -151,13 +150,6 @@ class Live:
         finally:
             progress.end()
         return RunUnderTest(folder, self.baseline)
-
-
-def _load_or_fail(folder: Path) -> Run:
-    try:
-        return load(folder)
-    except NetlabError as error:
-        _fail(error)
 
 
 def _fail(error: NetlabError) -> NoReturn:

@@ -382,9 +382,18 @@ def _client(address: ClusterAddress, stack: ExitStack) -> distributed.Client:
     scheduler = str(address.scheduler)
     options: dict[str, Any] = {}
     if scheduler.startswith("tls://"):
-        options["security"] = _security()
+        from distributed.security import Security
+
+        # The certificates are those of dask's configuration.
+        security = options["security"] = Security(require_encryption=True)
+        if not (security.tls_ca_file and security.tls_client_cert):
+            raise UsageError(
+                "--cluster tls://…: dask's configuration names no certificates; set "
+                "DASK_DISTRIBUTED__COMM__TLS__CA_FILE and "
+                "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT"
+            )
     try:
-        client = distributed.Client(
+        return distributed.Client(
             scheduler,
             timeout=CONNECT_S,
             set_as_default=False,
@@ -393,20 +402,6 @@ def _client(address: ClusterAddress, stack: ExitStack) -> distributed.Client:
         )
     except (OSError, RuntimeError, ValueError) as error:
         raise HostError(f"the scheduler {address} does not answer: {first_line(error)}") from None
-    return client
-
-
-def _security() -> distributed.security.Security:
-    """TLS with the certificates of dask's configuration."""
-    from distributed.security import Security
-
-    security = Security(require_encryption=True)
-    if not (security.tls_ca_file and security.tls_client_cert):
-        raise UsageError(
-            "--cluster tls://…: dask's configuration names no certificates; set "
-            "DASK_DISTRIBUTED__COMM__TLS__CA_FILE and DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT"
-        )
-    return security
 
 
 def _local(workers: int, stack: ExitStack) -> distributed.Client:
