@@ -1,11 +1,7 @@
 """Import: a run folder out of a printed table of the throughput from each host to each other host.
 
-The format is a CSV file with the columns ``protocol``, ``client``, ``server``, ``mbit_per_s`` and,
-if a rate was offered, ``offered_mbit_per_s``. Clients and servers are names. A value is a plain
-decimal number of 10^6 bit/s as printed; it is stored as an exact number and as text. An empty value
-means that nothing was measured. The table does not state which hosts are on one machine; the
-argument ``machines`` states it. Traffic within a machine uses no cable, so it must not be averaged
-with the rest.
+The table does not state which hosts are on one machine; ``machines`` states it. Traffic within a
+machine uses no cable, so it must not be averaged with the rest.
 """
 
 from __future__ import annotations
@@ -23,7 +19,6 @@ from netlab.imports.common.csv_table import (
     TableContext,
     bit_per_s,
     cell_of,
-    parse,
     read_source,
     record_of,
     throughput,
@@ -32,9 +27,7 @@ from netlab.imports.common.csv_table import (
     wrong_rate,
 )
 from netlab.store.plan import PlannedCell
-from netlab.trial.record import Record, Value
-
-TEST = "stream"
+from netlab.trial.record import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +44,12 @@ class PairRow:
 
     @property
     def cell(self) -> PlannedCell:
-        """The cell (combination of hosts, test and settings) of the row. It has only the settings
-        in the table and no defaults of netlab.
-        """
+        """The row's cell. It has only the settings in the table and no defaults of netlab."""
         settings: dict[str, Value] = {"protocol": self.protocol}
         if self.offered:
             settings["rate_bit_per_s"] = float(bit_per_s(self.offered))
         pairing = named(self.server, self.client)
-        return cell_of(pairing, TEST, settings, [self.protocol.lower()])
+        return cell_of(pairing, "stream", settings, [self.protocol.lower()])
 
 
 def import_pairs(
@@ -77,39 +68,23 @@ def import_pairs(
     names a host that the table lacks; ``into`` has other contents), StoreError, LockedError.
     """
     source = read_source(csv_path, **context)
-    rows = parse_pairs(source.text, source.name)
+    rows = source.rows(FORM)
     one_of = dict(sorted((machines or {}).items()))
     hosts = dict.fromkeys(host for row in rows for host in (row.server, row.client))
-    machine_of = {host: one_of.get(host, host) for host in hosts}
     for stranger in sorted(one_of.keys() - hosts.keys()):
         raise UsageError(
             f"no host of {csv_path.name} is called {stranger!r}; there are {', '.join(hosts)}"
         )
-    return write_run(
-        into,
-        source,
-        [row.cell for row in rows],
-        [
-            _record(row, one_machine=machine_of[row.server] == machine_of[row.client])
-            for row in rows
-        ],
-        content={"machines": one_of},
-    )
-
-
-def parse_pairs(text: str, file: str) -> tuple[PairRow, ...]:
-    """The rows of a table's text. No I/O. Raises MatrixError with every fault, in file order."""
-    return parse(text, file, _FORM)
-
-
-def _row(_: int, texts: Mapping[str, str]) -> PairRow:
-    return PairRow(
-        protocol=texts["protocol"],
-        offered=texts.get("offered_mbit_per_s", ""),
-        client=texts["client"],
-        server=texts["server"],
-        printed=texts["mbit_per_s"],
-    )
+    records = []
+    for row in rows:
+        one_machine = one_of.get(row.server, row.server) == one_of.get(row.client, row.client)
+        values: dict[str, Value] = {"same_host": one_machine, **throughput(row.printed)}
+        record = record_of(
+            row.cell, values, printed=row.printed, server=row.server, client=row.client
+        )
+        records.append(record)
+    cells = [row.cell for row in rows]
+    return write_run(into, source, cells, records, content={"machines": one_of})
 
 
 def _wrong_host(text: str) -> Iterator[str]:
@@ -119,7 +94,7 @@ def _wrong_host(text: str) -> Iterator[str]:
         yield str(error)
 
 
-_FORM = Form(
+FORM = Form(
     {
         "protocol": wrong_protocol,
         "offered_mbit_per_s": wrong_rate,
@@ -127,15 +102,16 @@ _FORM = Form(
         "server": _wrong_host,
         "mbit_per_s": wrong_rate,
     },
-    row=_row,
+    row=lambda _, texts: PairRow(
+        protocol=texts["protocol"],
+        offered=texts.get("offered_mbit_per_s", ""),
+        client=texts["client"],
+        server=texts["server"],
+        printed=texts["mbit_per_s"],
+    ),
     key=lambda row: row.cell.key,
     optional={"offered_mbit_per_s"},
 )
-
-
-def _record(row: PairRow, *, one_machine: bool) -> Record:
-    values: dict[str, Value] = {"same_host": one_machine, **throughput(row.printed)}
-    return record_of(row.cell, values, printed=row.printed, server=row.server, client=row.client)
 
 
 def _machines(words: tuple[str, ...]) -> dict[str, str]:

@@ -1,11 +1,7 @@
 """Import: a run folder out of a table of repeated tests, each with its elapsed time.
 
-A document about the tool nettest has such a table. The CSV file has columns ``test`` (``tcp_ping``,
-``udp_ping``, ``tcp_blast``, ``udp_blast``), ``message_bytes``, ``messages``, ``trial`` (from 1),
-``elapsed_s`` and, for UDP, ``lost_packets``. A ping is a test ``round_trip`` with one request in
-flight; a blast is a test ``stream``. The printed time is stored as an exact number and as text.
-Throughput and the mean round trip are derived from the time, as in the document. An empty time
-means that nothing was measured.
+A document about the tool nettest has such a table. Throughput and the mean round trip are derived
+from the time, as in the document.
 """
 
 from __future__ import annotations
@@ -23,7 +19,6 @@ from netlab.imports.common.csv_table import (
     Form,
     TableContext,
     cell_of,
-    parse,
     read_source,
     record_of,
     shown,
@@ -41,7 +36,7 @@ TESTS: Mapping[str, tuple[str, str]] = {
     "tcp_blast": ("stream", "TCP"),
     "udp_blast": ("stream", "UDP"),
 }
-"""Word in the table → kind of test and protocol."""
+"""Word in the table → kind of test and protocol. A ping has one request in flight."""
 
 MAX_TRIAL = 1000
 MIN_ELAPSED_S, MAX_ELAPSED_S = Decimal(10) ** -9, Decimal(10**7)
@@ -62,7 +57,7 @@ class Repeat:
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """The values that all repeats of one cell (a combination of settings) share."""
+        """The values that all repeats of one cell share."""
         return self.test, self.message_bytes, self.messages
 
 
@@ -84,8 +79,10 @@ def import_repeats(
     """
     source = read_source(csv_path, **context)
     link = source.link
-    rows = parse_repeats(source.text, source.name)
-    _check_mss(mss_bytes, link)
+    rows = source.rows(FORM)
+    limit = None if link is None else mss_of(link.mtu_bytes, timestamps=False)
+    if mss_bytes is not None and limit is not None and not 1 <= mss_bytes <= limit:
+        raise UsageError(f"an MSS of {mss_bytes} bytes: the link's MTU allows 1 to {limit}")
     repeats = max(row.trial for row in rows)
     cells = _cells(rows, pairing, repeats)
     content: dict[str, object] = {"cells": [cell.key for cell in cells.values()]}
@@ -99,28 +96,6 @@ def import_repeats(
         content=content,
         repeats=repeats,
     )
-
-
-def parse_repeats(text: str, file: str) -> tuple[Repeat, ...]:
-    """The rows of a table's text. No I/O. Raises MatrixError with every fault, in file order."""
-    return parse(text, file, _FORM)
-
-
-def _row(_: int, texts: Mapping[str, str]) -> Repeat:
-    loss_text = texts.get("lost_packets", "")
-    return Repeat(
-        test=texts["test"],
-        message_bytes=int(texts["message_bytes"]),
-        messages=int(texts["messages"]),
-        trial=int(texts["trial"]),
-        printed=texts["elapsed_s"],
-        lost_packets=int(loss_text) if loss_text else None,
-    )
-
-
-def _wrong_test(text: str) -> Iterator[str]:
-    if text not in TESTS:
-        yield f"{shown(text)} is not one of {', '.join(TESTS)}"
 
 
 def _wrong_time(text: str) -> Iterator[str]:
@@ -144,16 +119,25 @@ def _wrong_loss(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield "lost_packets", f"{lost_text} lost, but only {texts['messages']} sent"
 
 
-_FORM = Form(
+FORM = Form(
     {
-        "test": _wrong_test,
+        "test": lambda text: (
+            () if text in TESTS else [f"{shown(text)} is not one of {', '.join(TESTS)}"]
+        ),
         "message_bytes": lambda text: wrong_whole(text, 2**24),
         "messages": lambda text: wrong_whole(text, 10**12),
         "trial": lambda text: wrong_whole(text, MAX_TRIAL),
         "elapsed_s": _wrong_time,
         "lost_packets": lambda _: (),
     },
-    row=_row,
+    row=lambda _, texts: Repeat(
+        test=texts["test"],
+        message_bytes=int(texts["message_bytes"]),
+        messages=int(texts["messages"]),
+        trial=int(texts["trial"]),
+        printed=texts["elapsed_s"],
+        lost_packets=int(texts["lost_packets"]) if texts.get("lost_packets") else None,
+    ),
     key=lambda row: repr((row.place, row.trial)),
     same="the same trial",
     optional={"lost_packets"},
@@ -161,17 +145,11 @@ _FORM = Form(
 )
 
 
-def _check_mss(mss_bytes: int | None, link: Link | None) -> None:
-    limit = None if link is None else mss_of(link.mtu_bytes, timestamps=False)
-    if mss_bytes is not None and limit is not None and not 1 <= mss_bytes <= limit:
-        raise UsageError(f"an MSS of {mss_bytes} bytes: the link's MTU allows 1 to {limit}")
-
-
 def _cells(
     rows: Sequence[Repeat], pairing: str, repeats: int
 ) -> dict[tuple[str, int, int], PlannedCell]:
-    """The cells in the table's order. A cell states its number of trials if it
-    has fewer than ``repeats``.
+    """The cells in the table's order. A cell with fewer trials than ``repeats`` states their
+    number.
     """
     cells = {}
     for place in dict.fromkeys(row.place for row in rows):

@@ -1,17 +1,13 @@
 """Import: a run folder out of a table that a document printed.
 
-The table is a CSV file with the columns ``pairing`` (server first), ``protocol``,
-``message_bytes``, ``socket_buffer_bytes`` and ``mbit_per_s``, in any order. A value is a plain
-decimal number of 10^6 bit/s as printed; documents that write "MBps" mean this. A value is stored
-twice: exactly, in bit/s, and as text, so that a printed mean can be recomputed to its last digit.
-An empty value means that nothing was measured: the result is ``pending`` with the reason
-``not-recorded`` and has no number. Settings that the table does not have (duration, TCP options)
-stay unknown.
+A value is a plain decimal number of 10^6 bit/s as printed; documents that write "MBps" mean this.
+It is stored exactly, in bit/s, and as text, so that a printed mean can be recomputed to its last
+digit. Settings that the table does not have (duration, TCP options) stay unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +20,6 @@ from netlab.imports.common.csv_table import (
     Form,
     TableContext,
     Wrong,
-    parse,
     read_source,
     record_of,
     throughput,
@@ -39,8 +34,6 @@ from netlab.imports.common.csv_table import (
 from netlab.kinds import Stream
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Value
-
-TEST = "stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +51,20 @@ class TableRow:
 
     @property
     def cell(self) -> PlannedCell:
-        """The cell (combination of pairing, test and settings) of the row. It has only the
-        settings in the table and no defaults of netlab.
-        """
-        full_cell = Cell(
-            pairing=self.pairing,
-            test=TEST,
-            setup=Stream(
-                protocol="TCP" if self.protocol == "TCP" else "UDP",
-                message_bytes=self.message_bytes,
-                socket_buffer_bytes=self.socket_buffer_bytes,
-                duration_s=None,
-            ),
+        """The row's cell. It has only the settings in the table and no defaults of netlab."""
+        setup = Stream(
+            protocol="TCP" if self.protocol == "TCP" else "UDP",
+            message_bytes=self.message_bytes,
+            socket_buffer_bytes=self.socket_buffer_bytes,
+            duration_s=None,
         )
+        key = Cell(pairing=self.pairing, test="stream", setup=setup).key
         settings: dict[str, Value] = {
             "protocol": self.protocol,
             "message_bytes": self.message_bytes,
             "socket_buffer_bytes": self.socket_buffer_bytes,
         }
-        return PlannedCell(full_cell.key, self.pairing, TEST, settings)
+        return PlannedCell(key, self.pairing, "stream", settings)
 
 
 def import_table(csv_path: Path, into: Path, **context: Unpack[TableContext]) -> Path:
@@ -86,15 +74,13 @@ def import_table(csv_path: Path, into: Path, **context: Unpack[TableContext]) ->
     other contents), StoreError, LockedError.
     """
     source = read_source(csv_path, **context)
-    rows = parse_table(source.text, source.name)
-    cells = {row.line: row.cell for row in rows}
-    return write_run(
-        into,
-        source,
-        cells.values(),
-        [record_of(cells[row.line], throughput(row.printed), printed=row.printed) for row in rows],
-        content={},
-    )
+    rows = source.rows(FORM)
+    cells = [row.cell for row in rows]
+    records = [
+        record_of(cell, throughput(row.printed), printed=row.printed)
+        for row, cell in zip(rows, cells, strict=True)
+    ]
+    return write_run(into, source, cells, records, content={})
 
 
 def import_mapped_table(
@@ -116,27 +102,6 @@ def import_mapped_table(
     return import_results([csv_path], into, parse=parse, content=content, **context)
 
 
-def parse_table(text: str, file: str) -> tuple[TableRow, ...]:
-    """The rows of a table's text. No I/O. Raises MatrixError with every fault, in file order."""
-    return parse(text, file, _FORM)
-
-
-def _row(line: int, texts: Mapping[str, str]) -> TableRow:
-    return TableRow(
-        line=line,
-        pairing=texts["pairing"],
-        protocol=texts["protocol"],
-        message_bytes=int(texts["message_bytes"]),
-        socket_buffer_bytes=int(texts["socket_buffer_bytes"]),
-        printed=texts["mbit_per_s"],
-    )
-
-
-def _wrong_datagram(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for sentence in wrong_datagram(texts["protocol"], whole(texts["message_bytes"]) or 0):
-        yield "message_bytes", sentence
-
-
 COLUMNS: Mapping[str, Wrong] = {
     "pairing": wrong_pairing,
     "protocol": wrong_protocol,
@@ -144,7 +109,22 @@ COLUMNS: Mapping[str, Wrong] = {
     "socket_buffer_bytes": lambda text: wrong_whole(text, 2**31 - 1, "number of bytes"),
     "mbit_per_s": wrong_rate,
 }
-_FORM = Form(COLUMNS, row=_row, key=lambda row: row.cell.key, across=_wrong_datagram)
+FORM = Form(
+    COLUMNS,
+    row=lambda line, texts: TableRow(
+        line=line,
+        pairing=texts["pairing"],
+        protocol=texts["protocol"],
+        message_bytes=int(texts["message_bytes"]),
+        socket_buffer_bytes=int(texts["socket_buffer_bytes"]),
+        printed=texts["mbit_per_s"],
+    ),
+    key=lambda row: row.cell.key,
+    across=lambda texts: (
+        ("message_bytes", sentence)
+        for sentence in wrong_datagram(texts["protocol"], whole(texts["message_bytes"]) or 0)
+    ),
+)
 
 
 def _read(

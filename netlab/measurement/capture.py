@@ -1,13 +1,7 @@
-"""Captures frames on a host during an exchange: tcpdump runs on the host, and netlab reads its
-output.
+"""Captures frames on a host during an exchange: tcpdump runs there, and its output is read here.
 
 netlab installs nothing and gives itself no rights: if tcpdump is missing or is not allowed to
-capture, there is no capture. On a remote host tcpdump runs under `timeout`, so that it ends after a
-lost connection.
-
-Captured frames, read from the classic pcap format of tcpdump.
-
-Source: draft-ietf-opsawg-pcap (the header of a file has 24 bytes, the header of a packet 16 bytes).
+capture, there is no capture. Source of the pcap format: draft-ietf-opsawg-pcap.
 """
 
 from __future__ import annotations
@@ -30,15 +24,13 @@ from netlab.trial.record import Value
 
 HEADER_BYTES = 24
 PACKET_HEADER_BYTES = 16
-MAGIC = {
-    b"\xd4\xc3\xb2\xa1": "<",
-    b"\x4d\x3c\xb2\xa1": "<",
-    b"\xa1\xb2\xc3\xd4": ">",
-    b"\xa1\xb2\x3c\x4d": ">",
+FORMS = {
+    b"\xd4\xc3\xb2\xa1": ("<", 1000),
+    b"\x4d\x3c\xb2\xa1": ("<", 1),
+    b"\xa1\xb2\xc3\xd4": (">", 1000),
+    b"\xa1\xb2\x3c\x4d": (">", 1),
 }
-"""First bytes of a file → byte order: two entries for timestamps in µs, two for timestamps in
-ns."""
-IN_NS = frozenset({b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d"})
+"""First bytes of a file → byte order, and ns in a unit of its timestamps."""
 ETHERNET = 1
 """Link type whose frames begin with the 14 bytes of an Ethernet header."""
 RAW_IP = 101
@@ -46,6 +38,25 @@ RAW_IP = 101
 
 _TAGS = (b"\x81\x00", b"\x88\xa8")
 _IP = (b"\x08\x00", b"\x86\xdd")
+
+READY_S = 5.0
+"""Time for tcpdump to begin to listen."""
+QUIET_S = 0.2
+"""If no byte arrives for this long, the capture is complete."""
+LAST_S = 2.0
+"""Time limit for the last frames to arrive."""
+LIFE_S = 60
+"""Time after which tcpdump on a remote host ends by itself, also after a lost connection."""
+KEPT_BYTES = 96
+"""Bytes kept of each frame: its headers."""
+CAPTURE_MOST_BYTES = 1 << 22
+"""Maximum length of a capture; later bytes are dropped."""
+DEVICE = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
+"""Interfaces whose names need no quoting in any shell."""
+
+
+class NoCapture(Exception):
+    """Nothing was captured; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,34 +74,40 @@ class CapturedFrame:
 
 
 def captured_frames(capture: bytes) -> Iterator[CapturedFrame]:
-    """The frames of a capture in their order.
+    """The frames of a capture in their order, without a truncated last packet.
 
-    A truncated last packet is left out. Raises ValueError with a sentence if the data are no
-    capture.
+    Raises ValueError with a sentence if the data are no capture.
     """
-    order, link = _order_and_link(capture)
-    part_ns = 1 if capture[:4] in IN_NS else 1000
+    order, unit_ns, link = _header(capture)
     at = HEADER_BYTES
     while at + PACKET_HEADER_BYTES <= len(capture):
         seconds, parts, kept_bytes, frame_bytes = struct.unpack_from(order + "IIII", capture, at)
         begin = at + PACKET_HEADER_BYTES
         at = begin + kept_bytes
         if at <= len(capture):
-            at_ns = 10**9 * seconds + part_ns * parts
+            at_ns = 10**9 * seconds + unit_ns * parts
             yield CapturedFrame(at_ns, frame_bytes, capture[begin:at], link)
 
 
 def frame_lengths(capture: bytes) -> Iterator[int]:
     """Length in bytes of each frame on the link, with its header, without FCS.
 
-    A truncated last packet is left out. Raises ValueError with a sentence if the data are no
-    capture of Ethernet frames.
+    Raises ValueError with a sentence if the data are no capture of Ethernet frames.
     """
-    _, link = _order_and_link(capture)
+    _, _, link = _header(capture)
     if link != ETHERNET:
         raise ValueError(f"the capture is of link type {link}, not of Ethernet frames")
     for frame in captured_frames(capture):
         yield frame.frame_bytes
+
+
+def _header(capture: bytes) -> tuple[str, int, int]:
+    """Byte order, ns in a unit of time, link type; ValueError if the data are no capture."""
+    if capture[:4] not in FORMS or len(capture) < HEADER_BYTES:
+        raise ValueError("the output of tcpdump is not a capture in the pcap format")
+    order, unit_ns = FORMS[capture[:4]]
+    (link,) = struct.unpack_from(order + "I", capture, 20)
+    return order, unit_ns, link & 0xFFFF
 
 
 def ip_packet(frame: CapturedFrame) -> bytes | None:
@@ -106,35 +123,6 @@ def ip_packet(frame: CapturedFrame) -> bytes | None:
         if frame.kept[at : at + 2] in _TAGS:
             at += 4
     return frame.kept[at + 2 :] if frame.kept[at : at + 2] in _IP else None
-
-
-def _order_and_link(capture: bytes) -> tuple[str, int]:
-    """Byte order and link type of a capture; ValueError if the data are no capture."""
-    order = MAGIC.get(capture[:4])
-    if order is None or len(capture) < HEADER_BYTES:
-        raise ValueError("the output of tcpdump is not a capture in the pcap format")
-    (link,) = struct.unpack_from(order + "I", capture, 20)
-    return order, link & 0xFFFF
-
-
-READY_S = 5.0
-"""Time for tcpdump to begin to listen."""
-QUIET_S = 0.2
-"""If no byte arrives for this long, the capture is complete."""
-LAST_S = 2.0
-"""Time limit for the last frames to arrive."""
-LIFE_S = 60
-"""Time after which tcpdump on a remote host ends by itself."""
-KEPT_BYTES = 96
-"""Bytes kept of each frame: its headers."""
-CAPTURE_MOST_BYTES = 1 << 22
-"""Maximum length of a capture; later bytes are dropped."""
-DEVICE = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
-"""Interfaces whose names need no quoting in any shell."""
-
-
-class NoCapture(Exception):
-    """Nothing was captured; the message says why."""
 
 
 class Capture:
@@ -160,10 +148,8 @@ class Capture:
             clock.sleep(0.01)
 
     def finish(self, quiet_s: float = QUIET_S, last_s: float = LAST_S) -> bytes:
-        """Wait for the last frames, end tcpdump and return the capture.
-
-        ``quiet_s``: the capture is complete if no byte arrives for this long. ``last_s``: time
-        limit for the last frames.
+        """Wait for the last frames, end tcpdump and return the capture. ``quiet_s`` and ``last_s``
+        are as ``QUIET_S`` and ``LAST_S``.
         """
         give_up = clock.monotonic() + last_s
         self._heard_at = clock.monotonic()
@@ -190,16 +176,14 @@ class Capture:
 def capture_during(
     agent: Agent, source: str, destination: str, during: Callable[[], None]
 ) -> bytes:
-    """The frames from ``source`` to ``destination`` on ``agent``'s host while ``during`` runs, as
-    pcap.
+    """The frames between two addresses on ``agent``'s host while ``during`` runs, as pcap.
 
     Raises NoCapture if the host does not allow a capture, and any error of ``during``.
     """
     device = interface_to(agent, source)
-    from_source = ["src", "host", source.partition("%")[0]]
-    to_destination = ["dst", "host", destination.partition("%")[0]]
-    options = ["--immediate-mode"]
-    capture = started(agent, device, options, [*from_source, "and", *to_destination], LIFE_S)
+    ends = [address.partition("%")[0] for address in (source, destination)]
+    frames = ["src", "host", ends[0], "and", "dst", "host", ends[1]]
+    capture = started(agent, device, ["--immediate-mode"], frames, LIFE_S)
     try:
         during()
         return capture.finish()
@@ -211,18 +195,16 @@ def started(
     agent: Agent, device: str, options: list[str], frames: list[str], life_s: float
 ) -> Capture:
     """Start tcpdump at an interface of a host and wait until it captures. ``frames``: the filter
-    expression of tcpdump.
+    expression of tcpdump; ``life_s``: as ``LIFE_S``.
 
-    Raises NoCapture with a sentence if the host does not allow a capture. ``life_s``: time after
-    which tcpdump on a remote host ends by itself.
+    Raises NoCapture with a sentence if the host does not allow a capture.
     """
     host = agent.host
     output = [*options, "-U", "-s", str(KEPT_BYTES), "-w", "-"]
     limit = [] if host.local else ["timeout", str(math.ceil(life_s))]
     try:
-        process = agent.start_beside(
-            [*limit, "tcpdump", "-i", device, "-n", "-p", *output, *frames]
-        )
+        words = [*limit, "tcpdump", "-i", device, "-n", "-p", *output, *frames]
+        process = agent.start_beside(words)
     except HostGone:
         raise
     except HostError as error:
@@ -248,9 +230,8 @@ def interface_to(agent: Agent, address: str) -> str:
 
 
 def of_frames(prefix: str, pcap: bytes) -> dict[str, Value]:
-    """The lengths of captured frames, with the number of frames of each length.
-
-    ``prefix``: prefix of the names of the values. Raises NoCapture for an invalid capture.
+    """The lengths of captured frames, with the number of frames of each length; both names begin
+    with ``prefix``. Raises NoCapture for an invalid capture.
     """
     try:
         counts = Counter(frame_lengths(pcap))

@@ -1,12 +1,7 @@
 """The counters of all hosts of a trial, read before and after it: both ends and observed hosts.
 
-An observed host is a host on the path that is no end of the test, such as the tested device. A drop
-is a frame that a host discards. The probe of an end measures the CPU load of this end itself, over
-the window (the measured time) of the trial. For an observed host, the CPU load is the difference
-between a reading just before the streams are opened and a reading as soon as the last frame has
-been sent. Drops are the difference between the first reading and a reading after the last frame has
-arrived or counts as lost. An observed host that does not answer has no figures; the trial is
-measured anyway.
+An observed host is a host on the path that is no end of the test, such as the tested device. If it
+does not answer, it has no figures, and the trial is measured anyway.
 """
 
 from __future__ import annotations
@@ -84,7 +79,7 @@ class Watch:
                 self.sent[key] = agent.start("facts", cpu_times=1, counters=1)
 
     def end(self, results: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Watched]:
-        """The load and the drops of each host.
+        """The load and the drops of each host. The probe of an end measures its load itself.
 
         ``results``: ``server`` or ``client`` → the results of its probe.
         """
@@ -107,6 +102,7 @@ class Watch:
         return watched
 
     def _cpu_of_observed(self, key: str) -> Cpu | None:
+        """The load from before the streams were opened until the last frame had been sent."""
         if key not in self.sent or key not in self.before:
             return None
         try:
@@ -132,12 +128,10 @@ class Watch:
 class DropWatch:
     """The drops of both hosts of a stream, and the pause frames of their interfaces.
 
-    Drops are counted from before the stream is opened until after its end. For a TCP stream in one
-    direction, they are counted until the sender is told to stop.
-
-    The requests for the counters go out together with the stream's own requests, so that they take
-    no extra time. Some figures are left out: figures of a device that the stream does not use,
-    counters that a system does not have, and all figures of a lost host.
+    Drops are counted from before the stream is opened until after its end; for a TCP stream in one
+    direction, until the sender is told to stop. The requests for the counters go out together with
+    the stream's own requests, so that they take no extra time. Left out are the figures of a device
+    that the stream does not use, counters that a system does not have, and those of a lost host.
     """
 
     ends: Ends
@@ -162,16 +156,14 @@ class DropWatch:
         values: dict[str, Value] = {}
         for end, reading in self.after.items():
             try:
-                first_facts, last_facts = (
-                    self.before[end].record(ANSWER_S),
-                    reading.record(ANSWER_S),
-                )
+                facts = [pending.record(ANSWER_S) for pending in (self.before[end], reading)]
             except (HostGone, ProbeError):
                 continue
-            facts = [first_facts, last_facts]
-            counters = drops_in(first_facts), drops_in(last_facts)
-            drops, pauses = dropped_between(*counters), paused_between(*counters)
-            if not self._is_of_stream(end, facts):
+            first, last = map(drops_in, facts)
+            drops, pauses = dropped_between(first, last), paused_between(first, last)
+            # Only if all readings are of the device that the stream uses are they the stream's.
+            devices = {reading.get("route_interface") for reading in facts}
+            if len(devices | ({self._bound(end)} - {None})) != 1:
                 drops = {place: n for place, n in drops.items() if place == "softnet"}
                 pauses = {}
             # The hosts of one machine share the backlog: only a count of 0 is valid for each host.
@@ -195,11 +187,6 @@ class DropWatch:
     def _bound(self, end: str) -> str | None:
         """The device that the stream is bound to at this end; ``None``: the route decides."""
         return self.setup.interface if end == self.ends.connects(self.setup.protocol) else None
-
-    def _is_of_stream(self, end: str, facts: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether all readings are of the device that the stream uses."""
-        devices = {reading.get("route_interface") for reading in facts}
-        return len(devices | ({self._bound(end)} - {None})) == 1
 
 
 def dropped_at_socket(results: Sequence[Mapping[str, Any]]) -> int | None:

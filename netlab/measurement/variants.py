@@ -1,13 +1,7 @@
 """Brings both hosts of a trial into the state of their settings that the trial's variant names.
 
-A state is a set of values of a host's own settings. A cell is one combination of a pairing (two
-hosts), a kind of test and its settings; a trial is one execution of a cell.
-
-The state of one host's own settings: which changes are made now, and how they are undone.
-
-An agent is a running probe, the program of netlab on a host. Before a change is made, the commands
-that undo it are written into the undo log of the host's agent (docs/protocol.md). However the run
-ends, the agent runs these commands.
+Before a change is made, the commands that undo it are written into the undo log of the host's agent
+(docs/protocol.md). However the run ends, the agent runs these commands.
 """
 
 from __future__ import annotations
@@ -22,6 +16,7 @@ from netlab.errors import HostGone, ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import EndName
 from netlab.experiment.variants import KNOWN, Change, Variants, Words, chosen, fill
+from netlab.measurement.capture import DEVICE
 from netlab.measurement.ends import Ends
 from netlab.remote.agent import Agent
 from netlab.remote.programs import guard, run_to_end, undo
@@ -80,8 +75,12 @@ class HostState:
                 raise
             self._changes = changes
             clock.sleep(settle_s)
-            if changes and "interface" in places:
-                self._await_carrier(places["interface"])
+            give_up_at = clock.monotonic() + CARRIER_S
+            device = places.get("interface") if changes else None
+            while device and agent.facts(interface=device).get("interface_carrier") == 0:
+                if clock.monotonic() > give_up_at:
+                    raise self._fault(f"the link of {device} stays down after the change")
+                clock.sleep(LOOK_S)
         return "\n".join(self._checked(change) for change in changes)[:TEXT_MOST]
 
     def restore(self) -> None:
@@ -127,25 +126,23 @@ class HostState:
         agent = self._of_host()
         if "undo" not in str(agent.hello.get("capabilities", "")).split(","):
             raise self._fault("its probe cannot undo changes, so netlab makes no change")
-        for words in self._restoring(change, places):
+        commands = change.restore
+        if not commands:
+            kind = KNOWN[change.known]
+            state = kind.read(self._printed(change.check))
+            try:
+                restoring = kind.restore(dict(change.wanted), state)
+            except ValueError as error:
+                sentence = f"{error}, according to `{shlex.join(change.check)}`"
+                raise self._fault(sentence) from None
+            commands = tuple((*change.prefix, *fill(words, places)) for words in restoring)
+        for words in commands:
             try:
                 self._entries.append((guard(agent, words, COMMAND_S), words))
             except ProbeError as error:
                 why = error.detail or error.word
                 raise self._fault(f"no change is made without an undo log: {why}") from error
         self._printed(change.enter)
-
-    def _restoring(self, change: Change, places: Mapping[str, str]) -> tuple[Words, ...]:
-        """The commands that undo a change, in the order in which they are registered."""
-        if change.restore:
-            return change.restore
-        kind = KNOWN[change.known]
-        state = kind.read(self._printed(change.check))
-        try:
-            commands = kind.restore(dict(change.wanted), state)
-        except ValueError as error:
-            raise self._fault(f"{error}, according to `{shlex.join(change.check)}`") from None
-        return tuple((*change.prefix, *fill(words, places)) for words in commands)
 
     def _checked(self, change: Change) -> str:
         """What the check of a change printed; ProbeError if the change is not in effect."""
@@ -172,13 +169,6 @@ class HostState:
             how = _ending(ended.exit_code, ended.signal, ended.errors or ended.text)
             raise self._fault(f"`{command}` {how}")
         return ended.text
-
-    def _await_carrier(self, interface: str) -> None:
-        give_up_at = clock.monotonic() + CARRIER_S
-        while self._of_host().facts(interface=interface).get("interface_carrier") == 0:
-            if clock.monotonic() > give_up_at:
-                raise self._fault(f"the link of {interface} stays down after the change")
-            clock.sleep(LOOK_S)
 
     def _of_host(self) -> Agent:
         assert self._agent is not None  # noqa: S101  (for the type checker)
@@ -212,7 +202,6 @@ def _last_line(text: str) -> str:
     return lines[-1] if lines else ""
 
 
-_DEVICE = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
 _ENDS: tuple[EndName, ...] = ("server", "client")
 
 
@@ -237,9 +226,10 @@ class HostStates:
         states = chosen(self.variants, cell.setup.variant)
         settle_s = max((state.settle_s for state in states), default=0.0)
         for agent, changes in self._changes(cell, ends):
-            host_changes = tuple(change for _, change in changes)
+            with self._guard:
+                state = self._states.setdefault(agent.host.name, HostState())
             places = _places(cell, ends, changes)
-            text = self._state_of(agent).enter(agent, host_changes, places, settle_s)
+            text = state.enter(agent, tuple(change for _, change in changes), places, settle_s)
             values |= {f"{end}_state": text for end, _ in changes}
         return values
 
@@ -259,10 +249,6 @@ class HostStates:
             agent = ends.agent_of(end)
             by_host.setdefault(agent.host.name, (agent, []))[1].extend(changes)
         yield from by_host.values()
-
-    def _state_of(self, agent: Agent) -> HostState:
-        with self._guard:
-            return self._states.setdefault(agent.host.name, HostState())
 
     def restore(self) -> list[str]:
         """Undo the changes on all hosts; returns a sentence for each host on which this failed."""
@@ -297,7 +283,7 @@ def _places(cell: Cell, ends: Ends, changes: list[tuple[EndName, Change]]) -> Ma
     if "interface" in uses:
         agent = ends.agent_of(end)
         device = str(agent.facts(to=places.get("peer_address")).get("route_interface", ""))
-        if not _DEVICE.fullmatch(device):
+        if not DEVICE.fullmatch(device):
             detail = "its system does not report which interface the traffic uses"
             raise ProbeError(agent.host.name, NOT_REACHED, detail=detail)
         places["interface"] = device

@@ -13,12 +13,13 @@ from made_tables import HEADER
 
 from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
-from netlab.imports.table import import_table, parse_table
+from netlab.imports.common.csv_table import parse
+from netlab.imports.table import FORM, import_table
 
 
 def faults_of(text: str) -> list[str]:
     with pytest.raises(MatrixError) as caught:
-        parse_table(text, "t.csv")
+        parse(text, "t.csv", FORM)
     assert caught.value.exit_code == 2
     return str(caught.value).splitlines()
 
@@ -158,7 +159,7 @@ def test_a_path_that_is_not_a_regular_file_is_refused_as_a_table(tmp_path: Path)
 def test_a_table_of_random_text_is_refused_with_a_list_of_faults(header: str, rows: str) -> None:
     for text in (header, f"{HEADER}\n{rows}"):
         with pytest.raises(MatrixError) as caught:
-            parse_table(text, "t.csv")
+            parse(text, "t.csv", FORM)
         assert caught.value.faults
 
 
@@ -170,6 +171,6 @@ def test_a_table_of_random_text_is_refused_with_a_list_of_faults(header: str, ro
 def test_a_plain_decimal_in_a_table_is_read_exactly(
     value: Decimal, protocol: str, size: int
 ) -> None:
-    (row,) = parse_table(f"{HEADER}\nWL,{protocol},{size},8192,{value:f}\n", "t.csv")
+    (row,) = parse(f"{HEADER}\nWL,{protocol},{size},8192,{value:f}\n", "t.csv", FORM)
     assert Decimal(row.printed) == value
     assert (row.protocol, row.message_bytes) == (protocol, size)

@@ -14,8 +14,8 @@ from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.series import Series, series_of
-from netlab.imports.common.csv_table import record_of
-from netlab.imports.table import parse_table
+from netlab.imports.common.csv_table import parse, record_of
+from netlab.imports.table import FORM
 from netlab.store.plan import Plan, PlannedCell, StatedFacts
 from netlab.store.reader import Note, StoredRun
 from netlab.trial.record import Record, Status, Value
@@ -81,7 +81,7 @@ Figures = dict[tuple[str, str, int], list[float | None]]
 def figures() -> Figures:
     """(pairing, protocol, message size) → Mbit/s by socket buffer, 16 to 64 KiB."""
     columns: Figures = {}
-    for row in parse_table(TABLE.read_text("utf-8"), "t"):
+    for row in parse(TABLE.read_text("utf-8"), "t", FORM):
         column = columns.setdefault((row.pairing, row.protocol, row.message_bytes), [])
         column.append(float(row.printed) if row.printed else None)
     return columns

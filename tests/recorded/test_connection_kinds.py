@@ -12,7 +12,8 @@ from made_reports import overview_text
 from netlab.errors import MatrixError, UsageError
 from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis, load
-from netlab.imports.pairs import import_pairs, parse_pairs
+from netlab.imports.common.csv_table import parse
+from netlab.imports.pairs import FORM, import_pairs
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import HeatMap, Part, Table, TableCell
 
@@ -221,12 +222,12 @@ def test_an_invalid_row_of_a_pairs_table_is_refused_with_its_line_and_fault(
     row: str, fault: str
 ) -> None:
     with pytest.raises(MatrixError) as caught:
-        parse_pairs(HEADER + row + "\n", "t.csv")
+        parse(HEADER + row + "\n", "t.csv", FORM)
     assert fault in str(caught.value)
     assert "t.csv:2:" in str(caught.value)
 
 
 def test_a_repeated_pair_is_refused_and_the_reverse_pair_is_accepted() -> None:
-    assert len(parse_pairs(HEADER + "TCP,,a,b,1\nTCP,,b,a,1\nUDP,5,a,b,1\n", "t.csv")) == 3
+    assert len(parse(HEADER + "TCP,,a,b,1\nTCP,,b,a,1\nUDP,5,a,b,1\n", "t.csv", FORM)) == 3
     with pytest.raises(MatrixError, match="the same cell as in line 2"):
-        parse_pairs(HEADER + "TCP,,a,b,1\n" * 2, "t.csv")
+        parse(HEADER + "TCP,,a,b,1\n" * 2, "t.csv", FORM)

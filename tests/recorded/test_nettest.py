@@ -16,7 +16,8 @@ from netlab.cli import cli
 from netlab.errors import MatrixError, UsageError
 from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis, load
-from netlab.imports.repeats import import_repeats, parse_repeats
+from netlab.imports.common.csv_table import parse
+from netlab.imports.repeats import FORM, import_repeats
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import Table, TableCell
 from netlab.stats import rounded
@@ -203,14 +204,14 @@ def test_an_invalid_row_of_a_repeats_table_is_refused_with_its_line_and_fault(
     row: str, fault: str
 ) -> None:
     with pytest.raises(MatrixError) as caught:
-        parse_repeats(HEADER + row + "\n", "t.csv")
+        parse(HEADER + row + "\n", "t.csv", FORM)
     assert fault in str(caught.value)
     assert "t.csv:2:" in str(caught.value)
 
 
 def test_a_repeated_trial_in_a_table_of_repeats_is_refused() -> None:
     with pytest.raises(MatrixError, match="the same trial as in line 2"):
-        parse_repeats(HEADER + "tcp_ping,64,10,1,1.0,\n" * 2, "t.csv")
+        parse(HEADER + "tcp_ping,64,10,1,1.0,\n" * 2, "t.csv", FORM)
 
 
 def test_the_import_command_writes_a_run_of_repeats_and_prints_its_tables(tmp_path: Path) -> None:

@@ -130,9 +130,7 @@ def collect_rows(
 
 
 def read_table(path: Path) -> bytes:
-    """The file's bytes. Raises UsageError if the file is missing, not regular, or too long for a
-    table.
-    """
+    """The file's bytes. Raises UsageError if it is missing, not regular, or too long."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -267,7 +265,7 @@ def wrong_whole(text: str, most: int, noun: str = "number") -> Iterator[str]:
 
 
 def wrong_pairing(text: str) -> Iterator[str]:
-    """Faults of a pairing: the letters of two operating systems, the server's first."""
+    """Faults of a pairing."""
     if not LETTERS.fullmatch(text):
         yield f"{shown(text)} is not two capitals, server first, such as WL"
 
@@ -358,32 +356,17 @@ class Source:
     stated: StatedFacts
     imported_at: str | None
 
-    @property
-    def name(self) -> str:
-        """Name of the table in messages about faults."""
-        return str(self.path)
-
-    @property
-    def text(self) -> str:
-        """The table's text. Raises MatrixError with the place if it is not UTF-8."""
-        return text_of(self.data, self.name)
-
-    def beside(self, into: Path) -> frozenset[str]:
-        """Names of the table and of the facts file, if they are in the folder ``into``: the run
-        folder may be created in a folder that has these files.
-        """
-        files = (self.path, *([self.facts] if self.facts is not None else []))
-        folder = into.resolve()
-        return frozenset(file.name for file in files if file.parent.resolve() == folder)
+    def rows(self, form: Form[Row]) -> tuple[Row, ...]:
+        """The table's rows. Raises MatrixError with every fault, also if it is not UTF-8."""
+        file = str(self.path)
+        return parse(text_of(self.data, file), file, form)
 
 
-def read_source(path: Path, **context: Unpack[TableContext]) -> Source:
-    """Read a table and its facts. Raises UsageError (no table) or MatrixError (wrong facts)."""
-    return source_of(path, read_table(path), **context)
-
-
-def source_of(path: Path, data: bytes, **context: Unpack[TableContext]) -> Source:
-    """The source of ``data``, with the facts about it. Raises MatrixError for wrong facts."""
+def read_source(path: Path, data: bytes | None = None, **context: Unpack[TableContext]) -> Source:
+    """Read a table, unless ``data`` has its content, and the facts about it. Raises UsageError (no
+    table) or MatrixError (wrong facts).
+    """
+    data = read_table(path) if data is None else data
     facts = context.get("facts")
     statements = StatedFacts()
     if facts is not None:
@@ -410,11 +393,10 @@ def write_run(
     content: Mapping[str, Any],
     repeats: int = 1,
 ) -> Path:
-    """Make the run folder ``into``, or complete it; returns ``into``.
+    """Make the run folder ``into``, or complete it; returns ``into``. To import the same table
+    again into its folder changes nothing.
 
     ``content`` has the settings by which two imports of the same table differ, as plain JSON data.
-    Importing the same table again into its folder changes nothing.
-
     Raises UsageError (the facts name a pairing that the table lacks; ``into`` has other contents),
     StoreError, LockedError; ValueError if a record has a name that is not a column.
     """
@@ -431,10 +413,13 @@ def write_run(
         raise UsageError(
             f"{source.facts}: {source.path.name} has no pairing {stranger!r}; its pairings: {names}"
         )
+    # The run folder may be created in the folder of the table and of the facts file.
+    files = [file for file in (source.path, source.facts) if file is not None]
+    beside = {file.name for file in files if file.parent.resolve() == into.resolve()}
     with RunFolder.open_for_writing(
         into,
         plan,
-        neighbours=source.beside(into),
+        neighbours=frozenset(beside),
         clock=lambda: source.imported_at or utc_now(),
         run_id=plan.content_hash[:16],
     ) as run:
@@ -494,20 +479,17 @@ def _plan(
 ) -> Plan:
     table = {"sha256": hashlib.sha256(source.data).hexdigest()}
     document: dict[str, Any] = {"table": table, **content}
-    if source.link is not None:
-        document["link"] = {
-            "rate_bit_per_s": source.link.rate_bit_per_s,
-            "mtu_bytes": source.link.mtu_bytes,
-            **({"hops": source.link.hops} if source.link.hops else {}),
-        }
+    if (link := source.link) is not None:
+        document["link"] = {"rate_bit_per_s": link.rate_bit_per_s, "mtu_bytes": link.mtu_bytes}
+        document["link"] |= {"hops": link.hops} if link.hops else {}
     if source.stated != StatedFacts():
         document[KEY] = source.stated.data()
     # Normalise to what reading the file gives: tuples become lists.
-    document = json.loads(json.dumps(document, sort_keys=True))
+    text = json.dumps(document, sort_keys=True)
     return Plan(
         title=source.title,
-        content=document,
-        content_hash=hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest(),
+        content=json.loads(text),
+        content_hash=hashlib.sha256(text.encode()).hexdigest(),
         matrix_text="",
         link=source.link,
         cells=cells,

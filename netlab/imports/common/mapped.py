@@ -68,8 +68,7 @@ class ColumnMap:
     """Name of a column in netlab → its value, which is the same in every row."""
 
 
-def _heading(value: Any) -> Any:
-    return {"heading": value} if isinstance(value, str) else value
+Word = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 def _text(value: Any) -> Any:
@@ -78,7 +77,6 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
-Word = Annotated[str, Field(min_length=1, max_length=200)]
 Constant = Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=200)]
 
 
@@ -89,6 +87,12 @@ class HeadingModel(Section):
     unit: Word | None = None
 
 
+Heading = Annotated[
+    HeadingModel,
+    BeforeValidator(lambda value: {"heading": value} if isinstance(value, str) else value),
+]
+
+
 class ColumnMapModel(Section):
     """The whole file."""
 
@@ -96,7 +100,7 @@ class ColumnMapModel(Section):
     separator: Literal[",", ";", "|", "tab"] = ","
     decimal: Literal[".", ","] = "."
     blank: list[Word] = Field(default_factory=list)
-    columns: dict[Word, Annotated[HeadingModel, BeforeValidator(_heading)]] = Field(min_length=1)
+    columns: dict[Word, Heading] = Field(min_length=1)
     values: dict[Word, Constant] = Field(default_factory=dict)
 
 
@@ -139,13 +143,9 @@ def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
             hint = did_you_mean(name, known_columns) or "; docs/run-folder.md lists them"
             yield document.fault((part, name), message + hint, at_key=True)
     for name, column in model.columns.items():
-        column_row = known_columns.get(name)
-        if (
-            column_row is not None
-            and column.unit is not None
-            and column.unit not in FACTORS[column_row.unit]
-        ):
-            units = ", ".join(FACTORS[column_row.unit]) or "none"
+        factors = FACTORS[known_columns[name].unit] if name in known_columns else {}
+        if name in known_columns and column.unit is not None and column.unit not in factors:
+            units = ", ".join(factors) or "none"
             message = f"`{column.unit}` is not a unit of {name}; its units: {units}"
             yield document.fault(("columns", name, "unit"), message)
     for name, text in model.values.items():
@@ -157,29 +157,25 @@ def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
                 constant_value(model.test, name, text)
             except ValueError as error:
                 yield document.fault(("values", name), str(error))
-    yield from _absences(document, model)
+    for message in _absences(model):
+        yield document.fault(("columns",), message, at_key=True)
 
 
-def _absences(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
+def _absences(model: ColumnMapModel) -> Iterator[str]:
     """The faults of the set of columns: a column that a result needs is missing, or columns exclude
     each other.
     """
     sources = {*model.columns, *model.values}
     if "pairing" in sources and sources & {"server", "client"}:
-        message = "pairing and the names of the hosts exclude each other: keep one of them"
-        yield document.fault(("columns",), message, at_key=True)
+        yield "pairing and the names of the hosts exclude each other: keep one of them"
     elif "pairing" not in sources and not sources >= {"server", "client"}:
-        message = "name a column for pairing, or columns for server and client"
-        yield document.fault(("columns",), message, at_key=True)
+        yield "name a column for pairing, or columns for server and client"
     if "protocol" not in sources:
-        message = "protocol is missing; if all rows have the same, state it in `values`"
-        yield document.fault(("columns",), message, at_key=True)
-    measured_names = {
-        name for name, column in columns_of_test(model.test).items() if not column.is_setting
-    }
+        yield "protocol is missing; if all rows have the same, state it in `values`"
+    columns = columns_of_test(model.test).items()
+    measured_names = {name for name, column in columns if not column.is_setting}
     if not measured_names & model.columns.keys() - {*HOSTS, TIME}:
-        message = "no column has a measured value, such as throughput_bit_per_s"
-        yield document.fault(("columns",), message, at_key=True)
+        yield "no column has a measured value, such as throughput_bit_per_s"
 
 
 THROUGHPUT = "throughput_bit_per_s"
@@ -196,7 +192,7 @@ class _FieldPlace:
 
 
 def parse_mapped_table(text: str, file: str, column_map: ColumnMap) -> tuple[ToolResult, ...]:
-    """A result for each row. No I/O. Raises MatrixError with every fault, in file order."""
+    """A result for each row. Raises MatrixError with every fault, in file order."""
     lines = lines_of(text, file)
     number, heading_line = next(lines, (1, ""))
     headings = fields_of(heading_line, number, file, column_map.separator)
@@ -209,13 +205,9 @@ def parse_mapped_table(text: str, file: str, column_map: ColumnMap) -> tuple[Too
         if faults:
             starts = starts_of(line, column_map.separator)
             raise MatrixError(
-                [
-                    Fault(file, number, starts[place.index], place.name, sentence)
-                    for place, sentence in faults
-                ]
+                [Fault(file, number, starts[at.index], at.name, fault) for at, fault in faults]
             )
-        printed = dict(_printed(fields, column_map, places))
-        return _result(file, column_map, values, printed)
+        return _result(file, column_map, values, dict(_printed(fields, column_map, places)))
 
     results = collect_rows(lines, file, result_of)
     mapped_headings = {column.heading for column in column_map.columns}

@@ -122,12 +122,8 @@ def constant_value(test: str, name: str, text: str) -> Value | None:
 
 def text_reader(name: str, known: MappableColumn, unit: str, decimal: str) -> Read:
     """The function that reads the texts of a column; numbers without a unit are in ``unit``."""
-    if name == TIME:
-        return _time
-    if name == "pairing":
-        return _pairing
-    if name in HOSTS:
-        return lambda text: str(role_of(text))
+    if name in _READ:
+        return _READ[name]
     if known.column.dtype == "boolean":
         return _truth
     if known.is_setting:
@@ -151,11 +147,9 @@ def table_number(text: str, known_unit: str, unit: str, decimal: str) -> TableNu
     """The number in a text. A unit in the text is used instead of ``unit``, the column's unit."""
     match = _QUANTITY.fullmatch(text.replace(",", ".", 1) if decimal == "," else text)
     if match is None:
-        hint = (
-            "; write the number without separators of thousands"
-            if _WITH_COMMA.fullmatch(text)
-            else ""
-        )
+        hint = ""
+        if _WITH_COMMA.fullmatch(text):
+            hint = "; write the number without separators of thousands"
         if decimal == "." and re.fullmatch(r"[0-9]+,[0-9]{1,2}", text):
             hint = "; state `decimal: ','` if the table has decimal commas"
         raise ValueError(f"{shown(text)} is not a plain number{hint}")
@@ -169,7 +163,7 @@ def table_number(text: str, known_unit: str, unit: str, decimal: str) -> TableNu
 
 def _setting(name: str, known: MappableColumn, unit: str, decimal: str) -> Read:
     row = ROWS[name]
-    words = get_args(row.type)
+    words: tuple[Value, ...] = get_args(row.type)
     absent_word = row.reads.word if isinstance(row.reads, Or) else None
     numbers = row.reads.reads if isinstance(row.reads, Or) else row.reads
 
@@ -177,7 +171,10 @@ def _setting(name: str, known: MappableColumn, unit: str, decimal: str) -> Read:
         if absent_word is not None and text.lower() == absent_word:
             return None
         if words:
-            return _word(text, words)
+            for word in words:
+                if text.lower() == str(word).lower():
+                    return word
+            raise ValueError(f"{shown(text)} is not one of {', '.join(map(str, words))}")
         if row.type is str:
             return text
         exact = table_number(text, known.unit, unit, decimal).exact
@@ -192,13 +189,6 @@ def _setting(name: str, known: MappableColumn, unit: str, decimal: str) -> Read:
     return read
 
 
-def _word(text: str, words: tuple[Value, ...]) -> Value:
-    for word in words:
-        if text.lower() == str(word).lower():
-            return word
-    raise ValueError(f"{shown(text)} is not one of {', '.join(map(str, words))}")
-
-
 def _whole(text: str, exact: Decimal) -> int:
     if exact != exact.to_integral_value():
         raise ValueError(f"{shown(text)} is not a whole number")
@@ -206,11 +196,10 @@ def _whole(text: str, exact: Decimal) -> int:
 
 
 def _truth(text: str) -> bool:
-    if text.lower() in ("true", "yes", "on", "1"):
-        return True
-    if text.lower() in ("false", "no", "off", "0"):
-        return False
-    raise ValueError(f"{shown(text)} is neither true nor false")
+    is_true = text.lower() in ("true", "yes", "on", "1")
+    if not is_true and text.lower() not in ("false", "no", "off", "0"):
+        raise ValueError(f"{shown(text)} is neither true nor false")
+    return is_true
 
 
 def _pairing(text: str) -> str:
@@ -225,3 +214,10 @@ def _time(text: str) -> str:
         example = "2026-01-31T12:00:00Z (Z: UTC)"
         raise ValueError(f"{shown(text)} is not a time with its time zone, such as {example}")
     return utc_text(time)
+
+
+_READ: Mapping[str, Read] = {
+    TIME: _time,
+    "pairing": _pairing,
+    **dict.fromkeys(("server", "client"), lambda text: str(role_of(text))),
+}

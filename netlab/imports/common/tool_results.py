@@ -25,9 +25,9 @@ from netlab.imports.common.csv_table import (
     TableContext,
     cell_of,
     fault_at,
+    read_source,
     read_table,
     record_of,
-    source_of,
     text_of,
     write_run,
 )
@@ -148,7 +148,7 @@ def import_results(
     if not tests:
         errors = "; ".join(f"{result.file}: {result.detail}" for result in results[:3])
         raise UsageError(errors or f"{paths[0]} contains no result of a test")
-    source = source_of(paths[0], b"".join(files.values()), **context)
+    source = read_source(paths[0], b"".join(files.values()), **context)
     remarks: dict[Remark, None] = dict.fromkeys(source.stated.remarks)
     for result in results:
         texts = list(result.unread)
