@@ -14,7 +14,7 @@ from typing import Literal
 
 from netlab.experiment.cells import Comparison
 from netlab.messages import _, joined
-from netlab.results.quantities import STACK, Quantity, names_of, quantities_of
+from netlab.results.quantities import STACK, names_of, quantities_of
 from netlab.stats import (
     MARGIN,
     ComparisonResult,
@@ -24,6 +24,7 @@ from netlab.stats import (
     median,
     pairs_by_block,
 )
+from netlab.trial.quantity import Quantity
 from netlab.trial.record import Record, Status, by_cell
 from netlab.trial.settings import Level
 

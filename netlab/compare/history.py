@@ -18,11 +18,12 @@ from netlab.errors import NetlabError, UsageError
 from netlab.ethernet import Link
 from netlab.messages import _, counted, joined
 from netlab.results.labels import figure
-from netlab.results.quantities import STACK, Quantity, quantities_of
+from netlab.results.quantities import STACK, quantities_of
 from netlab.results.run import Run, load
 from netlab.stats import median
 from netlab.stats.breaks import LEAST_RUNS, ChangePoint, Course, course_of
 from netlab.store.reader import holder_of, is_run_folder
+from netlab.trial.quantity import Quantity
 from netlab.trial.record import Record, by_cell
 
 

@@ -21,7 +21,7 @@ from netlab.config.document import (
     load_document,
 )
 from netlab.config.inventory import unknown_hosts
-from netlab.config.models import KINDS, BetweenSection, MatrixFile, model_for
+from netlab.config.models import BetweenSection, MatrixFile, model_for
 from netlab.config.sections import fault_of_variant, variants_of
 from netlab.config.settings import FIELD_OF, LOAD, LOAD_KEYS, NAME_OF, Steps, kinds_with
 from netlab.errors import Fault, MatrixError
@@ -29,7 +29,7 @@ from netlab.experiment.cells import Grid, Problem, Rule, expansion
 from netlab.experiment.hosts import LETTERS, Inventory, is_by_name
 from netlab.experiment.matrix import Matrix
 from netlab.experiment.variants import every_level, largest_mtu
-from netlab.kinds import DEFAULTS_OF, EXCLUSIVE, FIELDS, NEEDED, ONLY_OF_TCP, ONLY_OF_UDP
+from netlab.kinds import DEFAULTS_OF, EXCLUSIVE, FIELDS, KINDS, NEEDED, ONLY_OF_TCP, ONLY_OF_UDP
 from netlab.trial.settings import Level
 
 FRAMING_BYTES = 18

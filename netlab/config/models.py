@@ -33,16 +33,7 @@ from netlab.config.settings import (
     distinct,
     one_or_list,
 )
-
-KINDS = {
-    "stream": "Messages one way, or both ways at once.",
-    "round_trip": "Requests from the client, answered by the server's mirror: latency.",
-    "connect": "Transactions with a TCP connection each: the cost of connecting.",
-    "payload_search": "The largest payload that travels in one frame, and the path's MTU.",
-    "throughput_search": "The highest rate that passes without loss (RFC 2544).",
-    "latency_under_load": "Round trips before, during and after streams that fill the path.",
-}
-"""The kinds of test. Every combination of the values of a test's settings is a cell."""
+from netlab.kinds import KINDS
 
 RULES = ("replace", "exclude", "override")
 """The keys of a test that have rules for some of its cells, in the order in which they apply."""
@@ -132,7 +123,7 @@ def model_of_test(test: str, names: Names) -> type[Section]:
         more[LOAD] = (model, Field(default=None, description="The streams that fill the path."))
     return _model_of(
         f"{kind}Test",
-        KINDS[test],
+        KINDS[test].about,
         settings,
         names,
         axes=True,

@@ -21,6 +21,7 @@ from netlab.experiment.hosts import EndName
 from netlab.kinds import (
     DEFAULTS_OF,
     FIELDS,
+    KINDS,
     ONLY_OF_TCP,
     ONLY_OF_UDP,
     ROWS,
@@ -365,17 +366,6 @@ NAMES: Mapping[What, str] = {
     "no": "findings",
 }
 
-_TESTS: Mapping[What, frozenset[str]] = {
-    "throughput": frozenset({"stream"}),
-    "loss": frozenset({"stream", "round_trip"}),
-    "round_trip": frozenset({"round_trip", "connect"}),
-    "payload": frozenset({"payload_search"}),
-    "frames": frozenset({"throughput_search"}),
-    "baseline": frozenset(FIELDS),
-    "no": frozenset(FIELDS),
-}
-"""Subject → the kinds of test that have it."""
-
 When = Mapping[str, frozenset[Level]]
 """Field of a setting (or ``pairing``, ``test``) → the values that match."""
 
@@ -403,7 +393,8 @@ class Expectation:
         ``cell`` holds the cell's settings, its ``pairing`` and its ``test``. TCP loses nothing, so
         an expectation of loss does not apply to cells with TCP.
         """
-        if cell["test"] not in _TESTS[self.what]:
+        kind = KINDS.get(str(cell["test"]))
+        if kind is None or self.what not in {"baseline", "no", *kind.expects}:
             return False
         if self.what == "loss" and cell.get("protocol") != "UDP":
             return False

@@ -1,7 +1,4 @@
-"""The kinds of test, each with its settings.
-
-To add a setting, add a row to the class of the tests that take the setting.
-"""
+"""The kinds of test, in one table. To add a kind, add its folder and its row here."""
 
 from __future__ import annotations
 
@@ -9,15 +6,22 @@ from collections.abc import Mapping
 from dataclasses import MISSING
 
 from netlab.kinds.groups import Setup
+from netlab.kinds.kind import KindOfTest
+from netlab.kinds.latency_under_load import LATENCY_UNDER_LOAD
 from netlab.kinds.latency_under_load.settings import LatencyUnderLoad
+from netlab.kinds.payload_search import PAYLOAD_SEARCH
 from netlab.kinds.payload_search.settings import PayloadSearch
+from netlab.kinds.round_trip import CONNECT, ROUND_TRIP
 from netlab.kinds.round_trip.settings import Connect, RoundTrip
+from netlab.kinds.stream import STREAM
 from netlab.kinds.stream.settings import Stream
+from netlab.kinds.throughput_search import THROUGHPUT_SEARCH
 from netlab.kinds.throughput_search.settings import ThroughputSearch
 from netlab.trial.settings import Level, rows_of
 
 __all__ = [
     "Connect",
+    "KindOfTest",
     "LatencyUnderLoad",
     "PayloadSearch",
     "RoundTrip",
@@ -26,15 +30,20 @@ __all__ = [
     "ThroughputSearch",
 ]
 
-SETUPS: Mapping[str, type[Setup]] = {
-    "stream": Stream,
-    "round_trip": RoundTrip,
-    "connect": Connect,
-    "payload_search": PayloadSearch,
-    "throughput_search": ThroughputSearch,
-    "latency_under_load": LatencyUnderLoad,
-}
+_KINDS = (
+    STREAM,
+    ROUND_TRIP,
+    CONNECT,
+    PAYLOAD_SEARCH,
+    THROUGHPUT_SEARCH,
+    LATENCY_UNDER_LOAD,
+)
+
+KINDS: Mapping[str, KindOfTest] = {kind.name: kind for kind in _KINDS}
 """The kinds of test, by the name that a matrix gives them."""
+
+SETUPS: Mapping[str, type[Setup]] = {name: kind.settings for name, kind in KINDS.items()}
+"""Kind of test → the class of its settings."""
 
 ROWS = rows_of(SETUPS.values())
 """Field of each setting → the row that describes the setting."""

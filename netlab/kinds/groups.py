@@ -18,6 +18,7 @@ from netlab.trial.settings import (
     Need,
     NumberWithUnit,
     Or,
+    Scalar,
     Settings,
     Whole,
     of_settings,
@@ -174,6 +175,10 @@ class Setup(Settings):
         """
         yield self.probe_test, "test"
         yield self.protocol.lower(), "protocol"
+
+    def keys(self) -> dict[str, Scalar]:
+        """Keys of the request to each end, besides those that a row names."""
+        return {"kind": self.probe_test, "proto": self.protocol.lower()}
 
     def faults(self) -> Iterator[SettingFault]:
         """Settings with which no host could measure."""

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import ipaddress
 import queue
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -99,6 +98,16 @@ CONTROLLER_SLACK_S = 5.0
 """How long the controller (this process) waits for the last records after the probes' own
 deadline."""
 
+MIRROR_SLACK_S = 2.0
+"""Time between the deadlines of the asking end and of the mirror, which must not end first."""
+
+STOPS: Mapping[tuple[str, str], str] = {
+    ("receive", "window"): "send",
+    ("send", "result"): "receive",
+    ("ask", "result"): "mirror",
+}
+"""Verb of an end and type of a record from it → the verb of the end that is stopped then."""
+
 ENDS_S = 2.0
 """Time for an aborted test to end. After it, the next test begins in any case."""
 
@@ -136,7 +145,7 @@ class ConversationEnd:
 
 
 @dataclass(slots=True)
-class Conversation(ABC):
+class Conversation:
     """One test between a listening and a connecting side."""
 
     name: str
@@ -187,9 +196,12 @@ class Conversation(ABC):
                 self.stop(side, abort=1)
         self.follow(side, record)
 
-    @abstractmethod
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        """Act on a record as the kind of test requires, such as stopping the other side."""
+        """Stop the end that has nothing more to do after a record of ``side``."""
+        idle = STOPS.get((side.verb, record["type"]))
+        for other in self.sides:
+            if other.verb == idle and other is not side and not other.ended:
+                self.stop(other)
 
     def abort(self) -> None:
         """End both sides without a result."""
@@ -385,12 +397,7 @@ def keys_of(stream: Stream, verb: str, end: str, agent: Agent, token: str) -> di
     """Keys of the request ``verb`` to ``end`` (``server`` or ``client``), except those that say how
     the streams are opened.
     """
-    keys: dict[str, Any] = {
-        "kind": "stream",
-        "proto": stream.protocol.lower(),
-        "token": token,
-        "deadline": decimal(deadline_s(stream)),
-    }
+    keys = {**stream.keys(), "token": token, "deadline": decimal(deadline_s(stream))}
     return in_order(keys | request_keys(stream, agent, verb, end), _KEYS)
 
 

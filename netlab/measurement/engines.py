@@ -6,19 +6,30 @@ the other tools are imported only when a cell names such a tool, because most ru
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
-from netlab.kinds import RoundTrip, Stream
+from netlab.kinds import KINDS, RoundTrip, Stream
 from netlab.measurement import payload_search, stream
-from netlab.measurement.ends import Ends, OnGoodput
+from netlab.measurement.conversation import (
+    COUNT_DEADLINE_S,
+    MIRROR_SLACK_S,
+    PROBE_SLACK_S,
+    Conversation,
+    ConversationEnd,
+    drive,
+    opened_by,
+    request_keys,
+)
+from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
 from netlab.measurement.rfc2544 import throughput_search
 from netlab.measurement.round_trips import latency_under_load, round_trip
-from netlab.remote.answers import BAD_ANSWER, DETAIL_CHARACTERS
+from netlab.remote.answers import BAD_ANSWER, DETAIL_CHARACTERS, decimal
 from netlab.results.value_types import misfit
 from netlab.terminal import excerpt
 from netlab.trial.record import REASONS, Record, Status, Value, reason_of, utc_now
@@ -32,15 +43,49 @@ ValuesOf = Callable[[Trial, Ends, OnGoodput], Mapping[str, Value]]
 It calls the third argument with the totals so far while the trial runs. Raises ProbeError if there
 is no result, and HostGone if one of the hosts is lost."""
 
-OF_PROBE: dict[str, ValuesOf] = {
+
+def conversed(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
+    """Measure a kind of test that is one conversation: a request to each end, made from the row of
+    the kind and from the settings.
+    """
+    setup, kind = trial.cell.setup, KINDS[trial.cell.test]
+    asked_s = setup.window_s()
+    limit_s = COUNT_DEADLINE_S if asked_s is None else asked_s + PROBE_SLACK_S
+    token = secrets.token_hex(16)
+
+    def side(end: str) -> ConversationEnd:
+        agent, verb = ends.agent_of(end), kind.verbs[end]
+        own_limit_s = limit_s + (MIRROR_SLACK_S if verb == "mirror" else 0.0)
+        keys = {**setup.keys(), "token": token, "deadline": decimal(own_limit_s)}
+        keys |= request_keys(setup, agent, verb, end)
+        return ConversationEnd(agent, verb, ends.address(end, setup), keys)
+
+    server, client = side("server"), side("client")
+    listener, connector = opened_by(ends.connects(setup.protocol), server=server, client=client)
+    connecting = request_keys(setup, connector.agent, "connect")
+
+    def on_progress(end: ConversationEnd, record: Mapping[str, Any]) -> None:
+        if end is client:
+            live(trial.cell, so_far(record))
+
+    drive([Conversation("", connector, listener, connecting=connecting)], limit_s, on_progress)
+    of_client, of_server = client.result or {}, server.result or {}
+    values: dict[str, Value] = {n: of_client[n] for n in kind.figures if n in of_client}
+    values |= of_connection("", of_client, of_server)
+    values["connected_by"] = "client" if connector is client else "server"
+    values |= prefixed("client_", {n: v for n, v in of_client.items() if n not in kind.figures})
+    return values | prefixed("server_", of_server)
+
+
+PROCEDURES: dict[str, ValuesOf] = {
+    "conversation": conversed,
     "stream": stream.values_of,
-    "round_trip": round_trip.values_of,
-    "connect": round_trip.values_of,
+    "exchange": round_trip.values_of,
     "payload_search": payload_search.values_of,
     "throughput_search": throughput_search.values_of,
     "latency_under_load": latency_under_load.values_of,
 }
-"""Kind of test → the function that measures it with netlab's own probe."""
+"""Procedure that a kind of test names → the function that measures it with netlab's own probe."""
 
 
 def measure(trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
@@ -90,7 +135,7 @@ def engine_of(cell: Cell) -> ValuesOf:
     """The function that measures a cell: that of its kind of test, or that of the tool it names."""
     setup = cell.setup
     if not isinstance(setup, Stream | RoundTrip) or setup.engine is None:
-        return OF_PROBE[cell.test]
+        return PROCEDURES[KINDS[cell.test].procedure]
     return _tool_engine(setup.engine).values_of
 
 

@@ -29,9 +29,10 @@ from netlab.report.text.summary import all_findings, leading
 from netlab.report.write import latex, text, utf8, write_files
 from netlab.results.arrow.run_parts import LARGE_TRIALS, CellFigures, LargeRun, large_run
 from netlab.results.labels import figure, setting, setting_name, setting_value
-from netlab.results.quantities import Quantity, figure_columns
+from netlab.results.quantities import figure_columns
 from netlab.store.plan import Plan, PlannedCell
 from netlab.terminal import printable
+from netlab.trial.quantity import Quantity
 from netlab.trial.record import STATUSES, Status, Value
 from netlab.units import format_share
 

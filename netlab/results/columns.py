@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from netlab.kinds.latency_under_load import columns as latency_under_load
-from netlab.kinds.payload_search import columns as payload_search
-from netlab.kinds.round_trip import columns as round_trip
+from netlab.kinds import KINDS
+from netlab.kinds.round_trip.columns import PERCENTILES_OF
 from netlab.kinds.stream.settings import Stream
-from netlab.kinds.throughput_search import columns as throughput_search
+from netlab.kinds.throughput_search.columns import HOST
 from netlab.results.tcp_series import TCP_SERIES
 from netlab.trial.column import UNITS, Column, setting_columns
 
@@ -91,11 +90,7 @@ COLUMNS: Mapping[str, Column] = {
 """The columns of every frame, in this order; others follow, sorted by name."""
 
 COLUMNS_OF: Mapping[str, Mapping[str, Column]] = {
-    "round_trip": round_trip.OF_ROUND_TRIP,
-    "connect": round_trip.OF_CONNECT,
-    "payload_search": payload_search.COLUMNS,
-    "throughput_search": throughput_search.COLUMNS,
-    "latency_under_load": latency_under_load.COLUMNS,
+    name: columns for name, kind in KINDS.items() if (columns := kind.column_table(COLUMNS))
 }
 """Test → the additional columns of every frame whose plan contains this test."""
 
@@ -114,8 +109,7 @@ SERIES = (
 """Values that are lists of numbers."""
 
 PERCENTILES: Mapping[str, Fraction] = {
-    name: Fraction(name.removeprefix("p").replace("_", ".")) / 100
-    for name in round_trip.PERCENTILES_OF
+    name: Fraction(name.removeprefix("p").replace("_", ".")) / 100 for name in PERCENTILES_OF
 }
 """Part of a percentile's column name → the share of the values up to the percentile."""
 
@@ -232,7 +226,7 @@ def describe(name: str) -> Column:
 def _of_a_host(name: str) -> Column | None:
     """A column that a search records about a host, once or per trial; ``None`` for other names."""
     match = _OF_A_HOST.fullmatch(name)
-    column = throughput_search.HOST.get(match[3]) if match else None
+    column = HOST.get(match[3]) if match else None
     if match is None or column is None:
         return None
     if match[1]:

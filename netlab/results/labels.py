@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from netlab.experiment.hosts import OS_NAMES
-from netlab.kinds import ROWS
+from netlab.kinds import KINDS, ROWS
 from netlab.messages import _, joined
 from netlab.stats import rounded
 from netlab.trial.record import Value
@@ -28,8 +28,7 @@ _WORDS: Mapping[str, str] = {
         *(_("blocking"), _("spinning"), _("polling"), _("adaptive")),
         *(_("reset"), _("orderly")),
         *(_("plain"), _("batch"), _("packet"), _("xdp"), _("frames")),
-        *(_("stream"), _("round_trip"), _("connect")),
-        *(_("payload_search"), _("throughput_search"), _("latency_under_load")),
+        *(kind.name for kind in KINDS.values()),
     )
 }
 """Words that are values of settings or kinds of test → the translatable text."""

@@ -6,110 +6,30 @@ of one of its trials.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
-from operator import methodcaller
+from collections.abc import Collection, Iterable, Sequence
 
+from netlab.kinds import KINDS
 from netlab.messages import _, joined
 from netlab.results.labels import setting
 from netlab.results.layout import LevelValue, level
+from netlab.trial.quantity import THROUGHPUTS, Quantity, time_of
 from netlab.trial.record import Record
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """One kind of figure of a record."""
-
-    name: str
-    unit: str
-    scale: float
-    """Size of one ``unit`` in the unit of ``of`` (bit/s, ns, bytes or 1/s)."""
-    more: str
-    """The word for a greater value, such as ``longer``."""
-    less: str
-    of: Callable[[Record], float | None]
-    """The figure of a record in bit/s, ns, bytes or 1/s; ``None`` if it has none."""
-
-    @property
-    def more_is_worse(self) -> bool:
-        """Whether a greater value is worse: a longer time."""
-        return self.more in ("longer", "larger")
-
-    def in_unit(self, record: Record) -> float | None:
-        """The figure in ``unit``."""
-        value = self.of(record)
-        return None if value is None else value / self.scale
 
 
 def quantities_of(record: Record) -> tuple[Quantity, ...]:
     """The headline figures of a record's test; a stream in both directions has two, not a sum."""
-    if record.test == "round_trip":
-        return (ROUND_TRIP,)
-    if record.test == "connect":
-        return (TRANSACTION,)
-    if record.test == "payload_search":
-        return (PAYLOAD,)
-    if record.test == "throughput_search":
-        return (FRAMES,)
-    throughputs = tuple(_THROUGHPUTS[flow] for flow in record.flows)
-    if record.test == "latency_under_load":
-        return (INCREASE, *throughputs)
-    return throughputs
+    kind = KINDS.get(record.test)
+    own = () if kind is None else tuple(kind.quantities.values())
+    has_flows = kind is None or kind.has_flows
+    return own + (tuple(THROUGHPUTS[flow] for flow in record.flows) if has_flows else ())
 
 
-def _number(name: str) -> Callable[[Record], float | None]:
-    return methodcaller("number", name)
-
-
-ROUND_TRIP = Quantity(
-    _("mean round trip"), "µs", 1e3, _("longer"), _("shorter"), _number("rtt_mean_ns")
-)
-TRANSACTION = Quantity(
-    _("mean transaction"), "µs", 1e3, _("longer"), _("shorter"), _number("rtt_mean_ns")
-)
-STACK = Quantity(
-    _("mean time in the mirror’s stack"),
-    *("µs", 1e3, _("longer"), _("shorter")),
-    _number("server_stack_mean_ns"),
-)
-PAYLOAD = Quantity(_("payload"), _("bytes"), 1, _("more"), _("less"), _number("payload_bytes"))
-
-INCREASE = Quantity(
-    _("increase of the round trip under load"),
-    *("ms", 1e6, _("larger"), _("smaller")),
-    _number("increase_ns"),
-)
-
-FRAMES = Quantity(_("frames"), "1/s", 1, _("more"), _("fewer"), _number("frames_per_s"))
-
-
-_THROUGHPUTS = {
-    flow: Quantity(
-        name,
-        *("Mbit/s", 1e6, _("more"), _("less")),
-        _number(f"{flow}throughput_bit_per_s"),
-    )
-    for flow, name in {
-        "": _("throughput"),
-        "to_server_": _("throughput to server"),
-        "to_client_": _("throughput to client"),
-    }.items()
-}
-
-_COLUMNS = {
-    "round_trip": {"rtt_mean_ns": ROUND_TRIP},
-    "connect": {"rtt_mean_ns": TRANSACTION},
-    "payload_search": {"payload_bytes": PAYLOAD},
-    "throughput_search": {"frames_per_s": FRAMES},
-    "latency_under_load": {"increase_ns": INCREASE},
-}
-_FLOWS = {f"{flow}throughput_bit_per_s": quantity for flow, quantity in _THROUGHPUTS.items()}
+STACK = time_of(_("mean time in the mirror’s stack"), "server_stack_mean_ns")
 
 
 def figure_columns(test: str) -> dict[str, Quantity]:
     """The columns of the run's table with the headline figures of a kind of test."""
-    has_flows = test in ("stream", "latency_under_load")
-    return _COLUMNS.get(test, {}) | (_FLOWS if has_flows else {})
+    return KINDS[test].figure_columns() if test in KINDS else {}
 
 
 _NAMED = ("protocol", "message_bytes")

@@ -20,7 +20,7 @@ from netlab.kinds.groups import (
     too_long,
 )
 from netlab.messages import _
-from netlab.trial.settings import Ask, Need, NumberWithUnit, Or, Whole, of_settings, setting
+from netlab.trial.settings import Ask, Need, NumberWithUnit, Or, Scalar, Whole, of_settings, setting
 
 _BARE_SEGMENT_BYTES = ethernet.packet_wire_bytes(1)
 """Wire bytes of a segment without payload: its headers and options fit into the shortest frame."""
@@ -60,6 +60,10 @@ class Requests(Counted):
     def answer_bytes(self) -> int:
         """Bytes of an answer."""
         return self.message_bytes if self.response_bytes is None else self.response_bytes
+
+    def keys(self) -> dict[str, Scalar]:
+        """As for all tests, and the bytes of an answer."""
+        return {**super().keys(), "response": self.answer_bytes}
 
     def sent_by(self, end: str) -> SentMessages | None:
         """As for all tests."""

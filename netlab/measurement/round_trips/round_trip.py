@@ -36,6 +36,7 @@ from netlab.kinds import ROWS, Connect, RoundTrip
 from netlab.measurement.capture import Capture, NoCapture, captured_frames, interface_to, started
 from netlab.measurement.conversation import (
     COUNT_DEADLINE_S,
+    MIRROR_SLACK_S,
     PROBE_SLACK_S,
     Conversation,
     ConversationEnd,
@@ -59,9 +60,6 @@ from netlab.trial.record import Value
 A_TRANSACTION_S = 0.01
 """Assumed time per round trip of a trial with a number of requests and without a rate. The deadline
 is this time for all round trips, but at least ``COUNT_DEADLINE_S``."""
-
-MIRROR_SLACK_S = 2.0
-"""Time between the deadlines of the asking end and of the mirror, which must not end first."""
 
 SILENCE_S = 10.0
 """If no answer arrives for this long and for ten time-outs, the trial ends. Otherwise each of many
@@ -97,8 +95,7 @@ class Exchange(Conversation):
             elapsed_s = record.get("elapsed_ns", 0) / 1e9
             if record.get("messages", 1) == 0 and elapsed_s > self.silence_s:
                 self.give_up(side, "no-answer", f"not one answer in {elapsed_s:.0f} s")
-        if record["type"] == "result" and side is not mirror and mirror and not mirror.ended:
-            self.stop(mirror)
+        Conversation.follow(self, side, record)
 
 
 def exchange_of(
@@ -163,12 +160,7 @@ def keys_of(setup: Asking, verb: str, end: str, agent: Agent, token: str) -> dic
     """Keys of the request to an end, except its deadline and the keys that say how the connection
     is opened.
     """
-    keys: dict[str, Any] = {
-        "kind": "round_trip" if isinstance(setup, RoundTrip) else "connect",
-        "proto": setup.protocol.lower(),
-        "token": token,
-        "response": setup.message_bytes if setup.response_bytes is None else setup.response_bytes,
-    }
+    keys = {**setup.keys(), "token": token}
     return in_order(keys | request_keys(setup, agent, verb, end), _KEYS)
 
 

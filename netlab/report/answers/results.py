@@ -27,8 +27,9 @@ from netlab.report.text.phrases import (
     with_interval,
 )
 from netlab.results.labels import figure
-from netlab.results.quantities import Quantity, names_of, quantities_of
+from netlab.results.quantities import names_of, quantities_of
 from netlab.stats import MIN_TRIALS, interval, mean
+from netlab.trial.quantity import Quantity
 from netlab.trial.record import Record, by_cell
 
 _PAYLOAD = "payload"

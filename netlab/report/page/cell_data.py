@@ -28,8 +28,9 @@ from netlab.report.page.small_charts import (
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure, setting_name, setting_value
 from netlab.results.layout import Bin, TableColumn
-from netlab.results.quantities import Quantity, names_of, quantities_of
+from netlab.results.quantities import names_of, quantities_of
 from netlab.terminal import printable
+from netlab.trial.quantity import Quantity
 from netlab.trial.record import FLOWS, STATUSES, Record, Status, Value, by_cell, server_sends
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name, labels_of, role_of
+from netlab.kinds import KINDS
 from netlab.messages import Message, _, counted, joined
 from netlab.report.answers.first_screen import FirstLines
 from netlab.report.draw.plot import Picture
@@ -166,14 +167,6 @@ def downloads(run: Run, files: Iterable[str], to_run: str = "") -> tuple[tuple[s
     )
 
 
-_SUBJECTS: Mapping[str, str] = {
-    "stream": _("the throughput of streams"),
-    "round_trip": _("the time of round trips"),
-    "connect": _("the time of TCP connections"),
-    "payload_search": _("the largest payload of one frame"),
-    "throughput_search": _("the highest rate without loss"),
-    "latency_under_load": _("the latency under a load"),
-}
 _MAX_NAMED = 8
 """Maximum number of pairings that a sentence names. If there are more, it gives their number."""
 _NOT_NAMED = frozenset({"protocol", "message_bytes", "test", "pairing", ROWS})
@@ -201,7 +194,7 @@ def _what(records: Sequence[Record], *, imported: bool) -> str:
     for test in dict.fromkeys(record.test for record in records):
         own = [record for record in records if record.test == test]
         protocols = dict.fromkeys(record.protocol for record in own if record.protocol)
-        subject = _SUBJECTS.get(test, test)
+        subject = KINDS[test].subject if test in KINDS else test
         if protocols and test != "connect":
             subject = _("{test} over {protocols}", test=subject, protocols=listed(protocols))
         subjects.append(joined(", ", [subject, *_sizes(own)]))

@@ -15,8 +15,8 @@ from netlab.messages import Message, _, joined
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
 from netlab.report.text.phrases import spanned
 from netlab.results.labels import figure, setting
-from netlab.results.quantities import Quantity
 from netlab.stats import ComparisonResult as Verdict
+from netlab.trial.quantity import Quantity
 from netlab.trial.record import Record
 from netlab.trial.settings import Level
 from netlab.units import format_share

@@ -19,10 +19,11 @@ from netlab.report.tables.elements import HeatMap, Notes, Part, Table, TableCell
 from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import figure
 from netlab.results.layout import Bin, TableColumn
-from netlab.results.quantities import Quantity, names_of, quantities_of
+from netlab.results.quantities import names_of, quantities_of
 from netlab.stats import ComparisonResult as Judged
 from netlab.stats import compare, judged_together, mean, pairs_by_block
 from netlab.stats.mesh import judge_mesh, round_trip_deviations
+from netlab.trial.quantity import Quantity
 from netlab.trial.record import Record, by_cell
 from netlab.units import format_rate
 

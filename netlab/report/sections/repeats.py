@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from netlab.ethernet import GAP_BYTES, Link, packet_wire_bytes
+from netlab.kinds import KINDS
 from netlab.messages import _, counted, joined
 from netlab.report.sections.round_trips import NO_LINK, SAME_HOST, packets_of
 from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
@@ -60,7 +61,7 @@ def part(
     names = names_of(records)
     sheets: list[Table] = []
     for trials in repeated[:MAX_CELLS]:
-        test = _TESTS.get(trials[0].test, "")
+        test = KINDS[trials[0].test].label if trials[0].test in KINDS else ""
         words = [trials[0].pairing, names[trials[0].cell], test]
         title = joined(", ", [word for word in words if word])
         sheets += _repeats(title, trials, imported=imported)
@@ -74,15 +75,6 @@ def part(
         sheets=tuple(sheets) if few else (),
         details=() if few else tuple(sheets),
     )
-
-
-_TESTS = {
-    "round_trip": _("round trips"),
-    "connect": _("connections"),
-    "payload_search": _("payload search"),
-    "throughput_search": _("highest rate without loss"),
-    "latency_under_load": _("latency under load"),
-}
 
 
 def _repeats(title: str, trials: Sequence[Record], *, imported: bool) -> list[Table]:

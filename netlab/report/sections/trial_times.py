@@ -22,8 +22,9 @@ from netlab.report.tables.elements import (
     TableLine,
 )
 from netlab.results.labels import figure
-from netlab.results.quantities import Quantity, names_of, quantities_of
+from netlab.results.quantities import names_of, quantities_of
 from netlab.stats import mean, median
+from netlab.trial.quantity import Quantity
 from netlab.trial.record import FlowValues, Record, utc_of
 
 MOST_DRIFT = 1e-3

@@ -16,7 +16,8 @@ from benchmarks.truth.written_histories import (
     write_history,
     write_run,
 )
-from netlab.results.quantities import FRAMES, INCREASE, PAYLOAD, ROUND_TRIP, STACK, TRANSACTION
+from netlab.kinds import KINDS
+from netlab.results.quantities import STACK
 
 needs_ruptures = pytest.mark.needs("ruptures")
 
@@ -104,7 +105,9 @@ def test_netlab_check_cannot_judge_a_run_against_a_history_of_three_runs(
 
 
 def test_a_larger_value_is_worse_for_times_and_not_for_payload_or_frames() -> None:
-    worse = {q.name for q in (ROUND_TRIP, TRANSACTION, STACK, INCREASE) if q.more_is_worse}
+    times = ("round_trip", "connect", "latency_under_load")
+    of_times = [q for kind in times for q in KINDS[kind].quantities.values()]
+    worse = {q.name for q in (*of_times, STACK) if q.more_is_worse}
     assert len(worse) == 4
-    assert not PAYLOAD.more_is_worse
-    assert not FRAMES.more_is_worse
+    for search in ("payload_search", "throughput_search"):
+        assert [q.more_is_worse for q in KINDS[search].quantities.values()] == [False]
