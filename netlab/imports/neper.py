@@ -14,6 +14,7 @@ from decimal import Decimal
 
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS, NOT_RECORDED, fault_at
 from netlab.imports.common.tool_results import (
+    PERCENTILES,
     SYSTEM_ERRORS,
     ToolResult,
     bounded,
@@ -33,13 +34,6 @@ MAX_ERRORS = 20
 _COMMON = frozenset({"client", "test_length", "num_flows"})
 """Options that all programs print, after the options that show which program it is."""
 
-_PERCENTILES = {
-    "latency_p50": "rtt_p50_ns",
-    "latency_p90": "rtt_p90_ns",
-    "latency_p99": "rtt_p99_ns",
-    "latency_p99.9": "rtt_p99_9_ns",
-    "latency_p99.99": "rtt_p99_99_ns",
-}
 _OTHER_OPTIONS = {
     **{"num_threads": "1", "num_ports": "1", "num_clients": "1", "delay": "0", "noburst": "0"},
     **{"max_pacing_rate": "0", "zerocopy": "0", "rx_zerocopy": "0", "skip_rx_copy": "0"},
@@ -273,7 +267,8 @@ def _round_trips(output: _NeperOutput) -> Iterator[tuple[str, Value]]:
     if not mean_s:
         return
     yield "rtt_mean_ns", float(mean_s * 10**9)
-    names = {"latency_min": "rtt_min_ns", "latency_max": "rtt_max_ns", **_PERCENTILES}
+    shares = {f"latency_p{share}": column for share, column in PERCENTILES.items()}
+    names = {"latency_min": "rtt_min_ns", "latency_max": "rtt_max_ns", **shares}
     for name, column in names.items():
         seconds = output.number(name, 0, 1e6)
         if seconds is not None:

@@ -104,17 +104,13 @@ _WORDS_OF_LABELS = frozenset(label.split()[0] for label in _LABELS)
 _ERRORS = ("establish control", "establish_control", "netperf:", "recv_response", "send_omni")
 
 
-@dataclass(frozen=True, slots=True)
-class _NetperfLine:
-    number: int
-    text: str
-
-
 @dataclass(slots=True)
 class NetperfOutput:
     """What one output states. ``unread`` has sentences about what is not understood."""
 
-    banner: Mapping[str, str] = field(default_factory=dict)
+    first: int
+    """Number of its first line in the file."""
+    banner: Mapping[str, str]
     """Parts of the output's first line: ``title``, ``client``, ``server``, ``family`` (of
     addresses) and ``flags``; empty if the output has no such line."""
     fields: dict[str, str] = field(default_factory=dict)
@@ -122,6 +118,11 @@ class NetperfOutput:
     unread: list[str] = field(default_factory=list)
     started_at: str = ""
     error: str = ""
+
+    @property
+    def title(self) -> str:
+        """The banner's title without ``MIGRATED``, which netperf prints since 2.5."""
+        return self.banner.get("title", "").removeprefix("MIGRATED ")
 
     @property
     def is_test(self) -> bool:
@@ -173,12 +174,14 @@ def _outputs(text: str, file: str) -> list[NetperfOutput]:
             raise fault_at(file, number, MAX_LINE_CHARACTERS + 1, sentence)
         if "\0" in line:
             raise fault_at(file, number, line.index("\0") + 1, "a NUL byte")
-        lines.append(_NetperfLine(number, line.rstrip()))
+        lines.append(line.rstrip())
     rest = lines.pop()
     tests: list[NetperfOutput] = []
     before: list[str] = []
+    first = 1
     for section in _sections(lines):
-        output = _output(section)
+        output = _output(section, first)
+        first += len(section)
         if output.is_test:
             output.unread[:0] = before
             tests.append(output)
@@ -187,24 +190,24 @@ def _outputs(text: str, file: str) -> list[NetperfOutput]:
         sentence = "not an output of netperf: no line names a test, such as TCP STREAM TEST"
         raise fault_at(file, 1, 1, sentence)
     tests[-1].unread += before
-    if rest.text:
+    if rest:
         # A figure at the end of a file may lack its last digits.
-        sentence = f"line {rest.number} does not end, so it is not read: {rest.text[:40]!r}"
+        sentence = f"line {len(lines) + 1} does not end, so it is not read: {rest[:40]!r}"
         tests[-1].unread.append(sentence)
     return tests
 
 
-def _sections(lines: Sequence[_NetperfLine]) -> Iterator[list[_NetperfLine]]:
+def _sections(lines: Sequence[str]) -> Iterator[list[str]]:
     """The lines of each output. An output begins at a banner, or at a key that the output before
     it already has.
     """
-    section: list[_NetperfLine] = []
+    section: list[str] = []
     keys: set[str] = set()
     has_banner = False
     for line in lines:
-        key = match[1] if (match := _KEY.fullmatch(line.text)) else ""
-        is_banner = _BANNER.fullmatch(line.text) is not None
-        is_start = is_banner or line.text.startswith("establish control:")
+        key = match[1] if (match := _KEY.fullmatch(line)) else ""
+        is_banner = _BANNER.fullmatch(line) is not None
+        is_start = is_banner or line.startswith("establish control:")
         if is_start or (key in keys and not has_banner):
             yield section
             section, keys, has_banner = [], set(), is_banner
@@ -213,23 +216,23 @@ def _sections(lines: Sequence[_NetperfLine]) -> Iterator[list[_NetperfLine]]:
     yield section
 
 
-def _output(lines: Sequence[_NetperfLine]) -> NetperfOutput:
+def _output(lines: Sequence[str], first: int) -> NetperfOutput:
     """Read the lines of one output. Lines that are not understood are named in ``unread``."""
-    banner = _BANNER.fullmatch(lines[0].text) if lines else None
-    output = NetperfOutput(banner.groupdict("") if banner else {})
-    unknown: list[_NetperfLine] = []
+    banner = _BANNER.fullmatch(lines[0]) if lines else None
+    output = NetperfOutput(first, banner.groupdict("") if banner else {})
+    unknown: list[int] = []
     at = 0
     while at < len(lines):
         count = _step(output, lines, at)
-        unknown += [] if count else [lines[at]]
+        unknown += [] if count else [at]
         at += count or 1
-    if errors := [line.text for line in unknown if line.text.startswith(_ERRORS)]:
+    if errors := [lines[at] for at in unknown if lines[at].startswith(_ERRORS)]:
         output.error = "; ".join(errors[:3])[:200]
     if unknown:
         words = "line is" if len(unknown) == 1 else "lines are"
-        first = unknown[0]
+        at = unknown[0]
         output.unread.append(
-            f"{len(unknown)} {words} not read, first line {first.number}: {first.text[:60]!r}"
+            f"{len(unknown)} {words} not read, first line {first + at}: {lines[at][:60]!r}"
         )
     if not output.started_at:
         length, end = (output.fields.get(f"NETPERF_{w}[0]", "") for w in ("INTERVAL", "ENDING"))
@@ -237,9 +240,9 @@ def _output(lines: Sequence[_NetperfLine]) -> NetperfOutput:
     return output
 
 
-def _step(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
+def _step(output: NetperfOutput, lines: Sequence[str], at: int) -> int:
     """Read one line or more from index ``at`` on. Returns how many lines were understood."""
-    text = lines[at].text
+    text = lines[at]
     if not text or (at == 0 and output.banner):
         return 1
     if match := _KEY.fullmatch(text):
@@ -269,15 +272,15 @@ def _start(length: str, end: str) -> str:
     return time_of_epoch(float(Decimal(end) - Decimal(length)))
 
 
-def _classic_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
+def _classic_table(output: NetperfOutput, lines: Sequence[str], at: int) -> int:
     """Read the table of a classic test such as TCP_STREAM. Returns the number of lines read."""
-    words = lines[at].text.split()[:2]
+    words = lines[at].split()[:2]
     height = _HEIGHTS.get((words[0], words[-1]), 0)
     if not height or "ELAPSED_TIME" in output.fields:
         return 0
-    title = " ".join(line.text for line in lines[at : at + height])
-    count = height + (at + height < len(lines) and not lines[at + height].text)
-    rows = [line.text.split() for line in lines[at + count : at + count + 2]]
+    title = " ".join(lines[at : at + height])
+    count = height + (at + height < len(lines) and not lines[at + height])
+    rows = [line.split() for line in lines[at + count : at + count + 2]]
     names = _ROWS[words[0]]
     if len(rows) < len(names) or any(
         len(row) < len(part) or not all(map(_NUMBER.fullmatch, row[: len(part)]))
@@ -295,10 +298,10 @@ def _classic_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int
     return count + len(names) + is_of_sizes
 
 
-def _more_of_a_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
+def _more_of_a_table(output: NetperfOutput, lines: Sequence[str], at: int) -> int:
     """Read what a classic test prints below its table with ``-v 2``: round trip, segment size."""
-    title = lines[at].text.split()
-    row = lines[at + 1].text.split() if at + 1 < len(lines) else []
+    title = lines[at].split()
+    row = lines[at + 1].split() if at + 1 < len(lines) else []
     if "usec/Tran" in title and len(row) == 8:
         output.fields.setdefault("RT_LATENCY", row[4])
     elif title == ["Size", "(bytes)"] and len(row) == 1:
@@ -308,15 +311,15 @@ def _more_of_a_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: i
     return 2
 
 
-def _csv_table(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
+def _csv_table(output: NetperfOutput, lines: Sequence[str], at: int) -> int:
     """Read a row of labels and the row of values below it."""
-    if "," not in lines[at].text:
+    if "," not in lines[at]:
         return 0
-    labels, *rows = (_cells(line.text) for line in lines[at : at + 2])
+    labels, *rows = map(_cells, lines[at : at + 2])
     if len(labels) < 2 or not any(label in _LABELS for label in labels):
         return 0
     if not rows or len(rows[0]) != len(labels):
-        output.unread.append(f"the row below line {lines[at].number} has not its number of values")
+        output.unread.append(f"the row below line {output.first + at} has not its number of values")
         return 1
     return 2 if _is_labelled(output, labels, rows[0]) else 0
 
@@ -328,11 +331,11 @@ def _cells(text: str) -> list[str]:
         return []
 
 
-def _columns(output: NetperfOutput, lines: Sequence[_NetperfLine], at: int) -> int:
+def _columns(output: NetperfOutput, lines: Sequence[str], at: int) -> int:
     """Read a table with four lines of labels above a line of values."""
-    if at + 4 >= len(lines) or _WORDS_OF_LABELS.isdisjoint(lines[at].text.split()):
+    if at + 4 >= len(lines) or _WORDS_OF_LABELS.isdisjoint(lines[at].split()):
         return 0
-    title, row = [line.text for line in lines[at : at + 4]], lines[at + 4].text
+    title, row = lines[at : at + 4], lines[at + 4]
     words = [*re.finditer(r"\S+", row)]
     if not words:
         return 0
@@ -380,14 +383,6 @@ _FLAGS = re.compile(
 _BURST = re.compile(r" : first burst ([0-9]{1,6})(?: |$)")
 _DURATION = re.compile(r" -l ?([1-9][0-9]{0,8})(?: |$)")
 _SERVICE = re.compile(r"0x([0-9a-f]{2})")
-
-_LATENCIES: Mapping[str, str] = {
-    "rtt_min_ns": "MIN_LATENCY",
-    "rtt_max_ns": "MAX_LATENCY",
-    "rtt_p50_ns": "P50_LATENCY",
-    "rtt_p90_ns": "P90_LATENCY",
-    "rtt_p99_ns": "P99_LATENCY",
-}
 
 _FIGURES = ("throughput_bit_per_s", "sent_bit_per_s", "transactions_per_s", "rtt_mean_ns")
 """A test has a result if it has one of these values, and if the first one that it has is not 0."""
@@ -445,17 +440,11 @@ def _result(output: NetperfOutput, file: str) -> ToolResult:
     )
 
 
-def _title(output: NetperfOutput) -> str:
-    """The banner's title without its first word ``MIGRATED``, which netperf prints since 2.5."""
-    return output.banner.get("title", "").removeprefix("MIGRATED ")
-
-
 def _kind(output: NetperfOutput) -> tuple[str, str, str]:
     """Protocol, test, and direction of a stream; each is empty if it is not stated."""
-    title = _title(output)
     # If a banner has a title, only the title counts, not the key DIRECTION.
-    direction = "" if title else output.fields.get("DIRECTION", "")
-    protocol, direction = _TITLES.get(title, ("", direction))
+    direction = "" if output.title else output.fields.get("DIRECTION", "")
+    protocol, direction = _TITLES.get(output.title, ("", direction))
     printed = output.fields.get("PROTOCOL", "")
     if printed not in ("", "TCP", "UDP"):
         output.unread.append(f"the protocol {printed[:40]!r} is not known")
@@ -555,8 +544,7 @@ def _stream(output: NetperfOutput, protocol: str, direction: str) -> Iterator[tu
         yield "printed_step_bit_per_s", carried[1]
     if sent:
         yield "sent_bit_per_s", sent[0]
-    congestion = output.fields.get(f"{sender}_CONG_CONTROL", "")
-    if congestion:
+    if congestion := output.fields.get(f"{sender}_CONG_CONTROL", ""):
         yield "sender_congestion", congestion[:40]
     if protocol != "UDP":
         return
@@ -580,10 +568,10 @@ def _round_trips(output: NetperfOutput) -> Iterator[tuple[str, Value]]:
     mean_us = next((mean for mean in means_us if mean is not None), None)
     if mean_us is not None:
         yield "rtt_mean_ns", float(1000 * mean_us)
-    for name, key in _LATENCIES.items():
-        latency_us = output.number(key, 1e9)
+    for word in ("MIN", "MAX", "P50", "P90", "P99"):
+        latency_us = output.number(f"{word}_LATENCY", 1e9)
         if latency_us is not None:
-            yield name, int(1000 * latency_us)
+            yield f"rtt_{word.lower()}_ns", int(1000 * latency_us)
 
 
 def _failure(
@@ -594,7 +582,7 @@ def _failure(
     if output.error and not figures:
         return reason_of_error(output.error, _REASONS), output.error
     if not test:
-        title = f"the test {_title(output)!r} is not known" if output.banner else ""
+        title = f"the test {output.title!r} is not known" if output.banner else ""
         return NOT_RECORDED, title or "the test is not stated; the key DIRECTION states it"
     if not figures:
         is_bits = test != "stream" and "bits" in output.unit

@@ -89,33 +89,31 @@ class _Reader:
             self._parser.Parse(self._text, True)
         except expat.ExpatError as error:
             sentence = f"not XML of ntttcp: {expat.ErrorString(error.code)}"
-            raise self._fault(sentence, error.lineno, error.offset) from None
+            raise self._fault(sentence) from None
         except UnicodeEncodeError:
-            raise self._fault("not XML: a text contains half a surrogate pair", 1, 0) from None
+            sentence = "not XML: a text contains half a surrogate pair"
+            raise fault_at(self._file, 1, 1, sentence) from None
         return self._outputs
 
-    def _fault(self, sentence: str, line: int, offset: int) -> MatrixError:
-        """A fault at a place of the file. The column does not count the added ``_ROOT``."""
+    def _fault(self, sentence: str) -> MatrixError:
+        """A fault at the place that is read. The column does not count the added ``_ROOT``."""
+        line, offset = self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber
         column = offset + 1 - (len(_ROOT) if line == 1 else 0)
         return fault_at(self._file, line, max(1, column), sentence)
 
-    def _here(self, sentence: str) -> MatrixError:
-        parser = self._parser
-        return self._fault(sentence, parser.CurrentLineNumber, parser.CurrentColumnNumber)
-
     def _refuse(self, *_: object) -> None:
-        raise self._here("there is a document type or an entity here; ntttcp writes neither")
+        raise self._fault("there is a document type or an entity here; ntttcp writes neither")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._path.append(tag)
         if len(self._path) > _MAX_DEPTH:
-            raise self._here("nested too deeply")
+            raise self._fault("nested too deeply")
         if tag in _OUTPUTS:
             if any(outer in _OUTPUTS for outer in self._path[:-1]):
-                raise self._here(f"an element {tag} is inside of another output")
+                raise self._fault(f"an element {tag} is inside of another output")
             self._outputs.append(_NtttcpOutput(tag, attributes))
         elif len(self._path) == 2 and tag != "samples":
-            raise self._here(
+            raise self._fault(
                 f"not an output of ntttcp -xml: {tag[:40]!r} is neither ntttcps nor ntttcpr"
             )
         self._parts, self._size = [], 0

@@ -14,6 +14,7 @@ from decimal import Decimal
 
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS, NOT_RECORDED, fault_at
 from netlab.imports.common.tool_results import (
+    PERCENTILES,
     SYSTEM_ERRORS,
     ToolResult,
     bounded,
@@ -66,13 +67,6 @@ _MEBI = 2**20
 _UNSUPPORTED_OPTION = "It could be that this option is not"
 """After an error that contains these words, sockperf continues."""
 
-_COLUMNS = {
-    "50": "rtt_p50_ns",
-    "90": "rtt_p90_ns",
-    "99": "rtt_p99_ns",
-    "99.9": "rtt_p99_9_ns",
-    "99.99": "rtt_p99_99_ns",
-}
 _ENDINGS = {
     "no messages were received": "no-answer",
     "no messages were sent": "no-traffic",
@@ -282,7 +276,7 @@ def _round_trips(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
     figures = {
         "rtt_min_ns": output.extremes.get("MIN"),
         "rtt_max_ns": output.extremes.get("MAX"),
-        **{column: output.percentiles.get(share) for share, column in _COLUMNS.items()},
+        **{column: output.percentiles.get(share) for share, column in PERCENTILES.items()},
     }
     for column, figure in figures.items():
         if figure is not None:

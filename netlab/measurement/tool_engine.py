@@ -7,8 +7,8 @@ programs end when the trial ends, or earlier if their agents end.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -75,14 +75,11 @@ def free_ports(agent: Agent, address: str) -> tuple[int, int]:
 
 SETTLE_S = 0.15
 """Time that a server gets to open its port before the client starts."""
-
 RETRY_S = 5.0
 """Time in which a client that ends too early is started again. Its server may not listen yet: a
 host under load opens the port late."""
-
 LAST_S = 3.0
 """Time that a server gets to print its result and to end by itself."""
-
 VERSION_S = 10.0
 WORDS_MOST = 500
 """Maximum length, in characters, of a command line, a message or the remarks in a record."""
@@ -92,7 +89,6 @@ class ToolEngine:
     """The engine that measures with one tool."""
 
     def __init__(self, tool: Tool) -> None:
-        """``tool``: the words that start the tool, and how its output is read."""
         self._tool = tool
         self._versions: dict[tuple[str, ...], str] = {}
 
@@ -116,9 +112,15 @@ class ToolEngine:
             watch = DropWatch(ends, setup)
             watch.ask()
         remarks = tuple(remarks_on_versions(self._tool, versions))
-        with _naming(remarks):
+        try:
             server, client = self._run(tool_trial, ends)
             result = self._result(tool_trial, server, client)
+        except ProbeError as error:
+            if error.word != "engine-failed" or not remarks:
+                raise
+            # A version that was not tried may be the cause of the failure.
+            detail = excerpt("; ".join((error.detail, *remarks)), WORDS_MOST)
+            raise ProbeError(error.host, error.word, detail=detail) from None
         drops: Mapping[str, Value] = {}
         if watch is not None:
             watch.ask_again()
@@ -173,14 +175,13 @@ class ToolEngine:
         server = Program.start(
             ends.server, self._tool.server_words(trial), limit_s + RETRY_S + LAST_S
         )
-        client: Program | None = None
+        programs = [server]
         try:
-            client = self._client(trial, ends, limit_s, server)
+            programs.append(client := self._client(trial, ends, limit_s, server))
             server.end(LAST_S if self._tool.serves_once else 0.0)
         except BaseException:
-            for program in (server, client):
-                if program is not None:
-                    program.abort()
+            for program in programs:
+                program.abort()
             raise
         return server, client
 
@@ -269,17 +270,3 @@ class ToolEngine:
             if program.cpu_ns is not None:
                 values[f"{end}_engine_cpu_ns"] = program.cpu_ns
         return values
-
-
-@contextmanager
-def _naming(remarks: tuple[str, ...]) -> Iterator[None]:
-    """Add ``remarks`` on versions that were not tried to the failure of a tool: they may be its
-    cause.
-    """
-    try:
-        yield
-    except ProbeError as error:
-        if error.word != "engine-failed" or not remarks:
-            raise
-        detail = excerpt("; ".join((error.detail, *remarks)), WORDS_MOST)
-        raise ProbeError(error.host, error.word, detail=detail) from None

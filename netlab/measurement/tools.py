@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from netlab.errors import MatrixError
-from netlab.imports.common.tool_results import ToolResult
+from netlab.imports.common.tool_results import PERCENTILES, ToolResult
 from netlab.imports.neper import parse_neper
 from netlab.imports.netperf import parse_netperf
 from netlab.imports.nuttcp import parse_nuttcp
@@ -377,7 +377,6 @@ _NEPER_PROGRAMS = {
     ("round_trip", "UDP"): "udp_rr",
 }
 _NEPER_DIRECTIONS = {"client-sends": (), "server-sends": ("-M",), "both": ("-r", "-w")}
-_NEPER_PERCENTILES = "50,90,99,99.9,99.99"
 
 
 def _neper_remarks(setup: ToolSetup) -> Iterator[str]:
@@ -432,7 +431,7 @@ def _neper_client(trial: ToolTrial) -> tuple[str, ...]:
         # neper binds to an address or to a port, not to both.
         *option("-L", trial.client_address if setup.source_port is None else None),
         *option("--source-port", setup.source_port),
-        *option("-p", _NEPER_PERCENTILES if isinstance(setup, RoundTrip) else None),
+        *option("-p", ",".join(PERCENTILES) if isinstance(setup, RoundTrip) else None),
     )
 
 

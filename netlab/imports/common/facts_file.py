@@ -18,13 +18,12 @@ def _seconds(value: Any) -> Any:
     return parse_seconds(value)
 
 
-def _listed(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
 Text = Annotated[str, Field(min_length=1, max_length=1000)]
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, le=1e7)]
-PairingNames = Annotated[tuple[Text, ...], BeforeValidator(_listed)]
+PairingNames = Annotated[
+    tuple[Text, ...],
+    BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
+]
 
 
 class DurationModel(Section):

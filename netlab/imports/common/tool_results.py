@@ -68,6 +68,10 @@ MAX_VALUE = 1e15
 _KNOWN = frozenset(name for kind in SETUPS.values() for name in kind.names()) - {"protocol"}
 """All settings except the protocol: the meaning of a tool's figures depends on the protocol."""
 
+_SHARES = ("50", "90", "99", "99.9", "99.99")
+PERCENTILES = {share: f"rtt_p{share.replace('.', '_')}_ns" for share in _SHARES}
+"""Percentage of the round trips → the column of the time that it does not exceed."""
+
 SYSTEM_ERRORS: Mapping[str, str] = {
     "connection refused": "connect-refused",
     "no route to host": "unreachable",
