@@ -48,6 +48,7 @@ class MappedColumn:
     unit: str
     """Unit of the numbers that have no unit of their own in the table; empty if the column has no
     unit."""
+    read: Read
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +115,19 @@ def read_column_map(path: Path) -> ColumnMap:
     model = validate(document, ColumnMapModel)
     if faults := list(_faults(document, model)):
         raise MatrixError(faults)
-    known_columns = columns_of_test(model.test)
+    columns = []
+    for name, column in model.columns.items():
+        known_column = columns_of_test(model.test)[name]
+        unit = column.unit or known_column.unit
+        read = text_reader(name, known_column, unit, model.decimal)
+        columns.append(MappedColumn(name, column.heading.strip(), unit, read))
     return ColumnMap(
         content=document.data,
         test=model.test,
         separator="\t" if model.separator == "tab" else model.separator,
         decimal=model.decimal,
         blanks=frozenset({"", *model.blank}),
-        columns=tuple(
-            MappedColumn(name, column.heading.strip(), column.unit or known_columns[name].unit)
-            for name, column in model.columns.items()
-        ),
+        columns=tuple(columns),
         constants={
             name: value
             for name, text in model.values.items()
@@ -181,33 +184,24 @@ def _absences(model: ColumnMapModel) -> Iterator[str]:
 THROUGHPUT = "throughput_bit_per_s"
 
 
-@dataclass(frozen=True, slots=True)
-class _FieldPlace:
-    """Where the rows of a table have the values of a column of netlab."""
-
-    name: str
-    index: int
-    """Index of the field in a row, from 0."""
-    read: Read
-
-
 def parse_mapped_table(text: str, file: str, column_map: ColumnMap) -> tuple[ToolResult, ...]:
     """A result for each row. Raises MatrixError with every fault, in file order."""
     lines = lines_of(text, file)
     number, heading_line = next(lines, (1, ""))
     headings = fields_of(heading_line, number, file, column_map.separator)
     starts = starts_of(heading_line, column_map.separator)
-    places = _places(headings, starts, number, file, column_map)
+    indices = _indices(headings, starts, number, file, column_map)
 
     def result_of(number: int, line: str) -> ToolResult:
         fields = fields_of_row(line, number, file, len(headings), column_map.separator)
-        values, faults = _values(fields, column_map, places)
+        texts = {name: fields[index] for name, index in indices.items()}
+        values, faults = _values(texts, column_map)
         if faults:
             starts = starts_of(line, column_map.separator)
             raise MatrixError(
-                [Fault(file, number, starts[at.index], at.name, fault) for at, fault in faults]
+                [Fault(file, number, starts[indices[name]], name, fault) for name, fault in faults]
             )
-        return _result(file, column_map, values, dict(_printed(fields, column_map, places)))
+        return _result(file, column_map, values, texts)
 
     results = collect_rows(lines, file, result_of)
     mapped_headings = {column.heading for column in column_map.columns}
@@ -218,12 +212,12 @@ def parse_mapped_table(text: str, file: str, column_map: ColumnMap) -> tuple[Too
     return (replace(results[0], unread=(remark,)), *results[1:])
 
 
-def _places(
+def _indices(
     headings: Sequence[str], starts: Sequence[int], number: int, file: str, column_map: ColumnMap
-) -> list[_FieldPlace]:
-    known_columns = columns_of_test(column_map.test)
+) -> dict[str, int]:
+    """Column of netlab → index of its field in a row, from 0."""
     faults = []
-    places = []
+    found = {}
     for column in column_map.columns:
         indices = [index for index, heading in enumerate(headings) if heading == column.heading]
         if not indices:
@@ -234,74 +228,61 @@ def _places(
             message = f"{len(indices)} columns have the heading `{column.heading[:60]}`"
             faults.append(Fault(file, number, starts[indices[1]], column.name, message))
         else:
-            known_column = known_columns[column.name]
-            read = text_reader(column.name, known_column, column.unit, column_map.decimal)
-            places.append(_FieldPlace(column.name, indices[0], read))
+            found[column.name] = indices[0]
     if faults:
         raise MatrixError(faults)
-    return places
+    return found
 
 
 def _values(
-    fields: Sequence[str], column_map: ColumnMap, places: Sequence[_FieldPlace]
-) -> tuple[dict[str, Value], list[tuple[_FieldPlace, str]]]:
-    """The values of a row that are not blank, and the faults as pairs of field and sentence."""
+    texts: Mapping[str, str], column_map: ColumnMap
+) -> tuple[dict[str, Value], list[tuple[str, str]]]:
+    """The values of a row that are not blank, and the faults as pairs of column and sentence."""
     values = dict(column_map.constants)
-    faults: list[tuple[_FieldPlace, str]] = []
-    for place in places:
-        text = fields[place.index]
+    faults: list[tuple[str, str]] = []
+    for column in column_map.columns:
+        text = texts[column.name]
         if text in column_map.blanks:
-            if place.name in (*HOSTS, "protocol"):
-                faults.append((place, "is blank, but every row needs this value"))
+            if column.name in (*HOSTS, "protocol"):
+                faults.append((column.name, "is blank, but every row needs this value"))
             continue
         try:
-            value = place.read(text)
+            value = column.read(text)
         except ValueError as error:
-            faults.append((place, str(error)))
+            faults.append((column.name, str(error)))
             continue
         if value is not None:
-            values[place.name] = value
+            values[column.name] = value
     size = values.get("message_bytes")
     if isinstance(size, int):
         sentences = wrong_datagram(str(values.get("protocol")), size)
-        at = next((place for place in places if place.name == "message_bytes"), places[0])
+        at = "message_bytes" if "message_bytes" in texts else column_map.columns[0].name
         faults += [(at, sentence) for sentence in sentences]
     return values, faults
 
 
-def _printed(
-    fields: Sequence[str], column_map: ColumnMap, places: Sequence[_FieldPlace]
-) -> Iterator[tuple[str, Value]]:
+def _printed(texts: Mapping[str, str], column_map: ColumnMap) -> Iterator[tuple[str, Value]]:
     """The size in bit/s of one step in the last printed digit of the throughput. If the throughput
     is printed in 10^6 bit/s, also its digits as text.
     """
-    units = {column.name: column.unit for column in column_map.columns}
-    for place in places:
-        text = fields[place.index]
-        if place.name != THROUGHPUT or text in column_map.blanks:
-            continue
-        entry = table_number(text, "bit/s", units[THROUGHPUT], column_map.decimal)
-        exponent = int(entry.number.as_tuple().exponent)
-        yield "printed_step_bit_per_s", plain_number(entry.factor.scaleb(exponent))
-        if entry.factor == 10**6:
-            yield "printed_mbit_per_s", entry.digits
+    for column in column_map.columns:
+        text = texts[column.name]
+        if column.name == THROUGHPUT and text not in column_map.blanks:
+            entry = table_number(text, "bit/s", column.unit, column_map.decimal)
+            exponent = int(entry.number.as_tuple().exponent)
+            yield "printed_step_bit_per_s", plain_number(entry.factor.scaleb(exponent))
+            if entry.factor == 10**6:
+                yield "printed_mbit_per_s", entry.digits
 
 
 def _result(
-    file: str,
-    column_map: ColumnMap,
-    values: Mapping[str, Value],
-    printed: Mapping[str, Value],
+    file: str, column_map: ColumnMap, values: Mapping[str, Value], texts: Mapping[str, str]
 ) -> ToolResult:
     known_columns = columns_of_test(column_map.test)
     settings = {name: value for name, value in values.items() if known_columns[name].is_setting}
-    measured = {
-        name: value
-        for name, value in values.items()
-        if name not in settings and name not in (*HOSTS, TIME)
-    }
-    from_columns = {column.name for column in column_map.columns}
-    is_blank = not measured.keys() & from_columns
+    of_record = {*settings, *HOSTS, TIME}
+    measured = {name: value for name, value in values.items() if name not in of_record}
+    is_blank = measured.keys().isdisjoint(texts)
     return ToolResult(
         file=file,
         test=column_map.test,
@@ -309,7 +290,7 @@ def _result(
         client=str(values.get("client", "")),
         pairing=str(values.get("pairing", "")),
         settings=settings,
-        values={} if is_blank else {**measured, **printed},
+        values={} if is_blank else {**measured, **dict(_printed(texts, column_map))},
         started_at=str(values.get(TIME, "")),
         reason=NOT_RECORDED if is_blank else None,
     )
