@@ -1,25 +1,9 @@
 """Makes a lab (``up``), reports its state (``status``), and removes it (``down``).
 
 A lab's keys and address ranges are kept from one ``up`` to the next ``up`` of the same name, so
-that host keys that somebody has pinned stay valid. Keys are secrets: the folder has mode 0700 and
-each file 0600. Links, and files of other accounts, are refused in this folder. Files are opened
-relative to open folders, so that nobody can swap a folder between its check and its use.
-
-While a lab with shaped cables is up, this machine's CPUs are kept from sleeping. The timer that
-refills a shaped cable's token bucket must wake on time. If the timer is late by more than the depth
-of the bucket (a time), the cable loses rate. A real cable does not. A CPU in a deep sleep state
-wakes late. A virtual CPU wakes milliseconds late, because its hypervisor has given the physical CPU
-to others. A process can write a latency to the kernel's ``/dev/cpu_dma_latency``, which limits how
-deep CPUs sleep (kernel documentation, "PM Quality Of Service Interface"). The limit ends with the
-last process that holds the file open. For cables without a rate, netlab does not limit CPU sleep,
-because they need no timer. A CPU that polls instead of sleeping takes execution units from the
-other thread of its core. A receiver that sleeps between its calls would then appear slower than it
-is.
-
-The account of the hosts is not root, and the kernel allows ordinary users only some congestion
-controls. The kernel's list of allowed ones belongs to the whole machine, not to a namespace.
-Therefore the first lab extends the list and the last lab restores it. The original list is saved
-before the change.
+that host keys that somebody has pinned stay valid. Keys are secrets: in their folder, links and
+files of other accounts are refused, and files are opened relative to open folders, so that nobody
+can swap a folder between its check and its use.
 """
 
 from __future__ import annotations
@@ -253,6 +237,13 @@ def _foreign(path: Path, complaint: str) -> str:
     return f"{path} {complaint}, so no keys of labs are kept there: remove it"
 
 
+# The timer that refills a shaped cable's token bucket must wake on time: if it is late by more than
+# the depth of the bucket (a time), the cable loses rate, as a real cable does not. A CPU in a deep
+# sleep state wakes late, a virtual CPU by milliseconds, because its hypervisor has given the
+# physical CPU to others. A latency that a process writes to this file limits how deep CPUs sleep,
+# as long as the file is open (kernel documentation, "PM Quality Of Service Interface"). Cables
+# without a rate need no timer, and a CPU that polls instead of sleeping takes execution units from
+# the other thread of its core: a receiver that sleeps between its calls would appear slower.
 DEVICE = Path("/dev/cpu_dma_latency")
 
 
@@ -273,6 +264,9 @@ def limit_cpu_sleep(device: Path = DEVICE) -> Iterator[tuple[int, ...]]:
         os.close(descriptor)
 
 
+# The account of the hosts is not root, and the kernel allows ordinary users only some congestion
+# controls. This list belongs to the whole machine, not to a namespace: the first lab extends it,
+# and the last lab restores it.
 SETTINGS = Path("/proc/sys/net/ipv4")
 AVAILABLE = "tcp_available_congestion_control"
 ALLOWED = "tcp_allowed_congestion_control"
@@ -384,7 +378,18 @@ class LabState:
         for host in self.hosts:
             tests = [f"{name} {', '.join(listed)}" for name, listed in host.networks.items()]
             login = f"ssh {host.user}@{host.management_address}:22"
-            rows.append((host.name, ", ".join([login, *tests, *_own(host, options)])))
+            own = []
+            if host.name in options.rates:
+                own.append(f"cable {format_rate(options.rates[host.name])}")
+            if host.name in options.mtus:
+                own.append(f"MTU {options.mtus[host.name]}")
+            if host.cpu_share is not None:
+                own.append(f"{format_share(host.cpu_share)} of a CPU")
+            if _sends_frames(host, options):
+                own.append("may send raw frames")
+            if _changes_settings(host, options):
+                own.append("may change its settings with sudo")
+            rows.append((host.name, ", ".join([login, *tests, *own])))
         rows.append(("hosts", str(self.hosts_file)))
         width = max(len(left) for left, _ in rows)
         lines = [f"  {left:{width}}  {right}" for left, right in rows]
@@ -410,22 +415,6 @@ def _host_as_json(host: LabHost, options: LabOptions) -> dict[str, Any]:
     }
 
 
-def _own(host: LabHost, options: LabOptions) -> list[str]:
-    """Descriptions of a host's own settings."""
-    words = []
-    if host.name in options.rates:
-        words.append(f"cable {format_rate(options.rates[host.name])}")
-    if host.name in options.mtus:
-        words.append(f"MTU {options.mtus[host.name]}")
-    if host.cpu_share is not None:
-        words.append(f"{format_share(host.cpu_share)} of a CPU")
-    if _sends_frames(host, options):
-        words.append("may send raw frames")
-    if _changes_settings(host, options):
-        words.append("may change its settings with sudo")
-    return words
-
-
 def _sends_frames(host: LabHost, options: LabOptions) -> bool:
     return options.frames and host.os == "L"
 
@@ -445,7 +434,12 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
     options.check()
     _require_root()
     _require_programs(options)
-    _refuse_foreign_file(options)
+    file = options.hosts_file
+    if file is not None and file.exists() and not _is_inventory_of(options.name, file):
+        raise UsageError(
+            f"--hosts {file}: the file exists and is not part of the lab {options.name}: name a "
+            "new file"
+        )
     with state.locked():
         folder = state.claim(options.name)
         try:
@@ -472,7 +466,11 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
             for host in plan.logins:
                 server.await_ready(host, folder)
             _write_inventory(plan, folder, identity)
-            _keep(plan, folder, keys, say)
+            try:
+                keep_keys(plan, folder, keys)
+            except OSError as error:  # the lab still works
+                reason = f"{saved_keys_root()}: {error.strerror}"
+                say(f"{reason}: the next `up` will have other keys")
             state.mark_complete(folder)
         except BaseException:
             _remove(options.name, folder)
@@ -569,14 +567,6 @@ def _plan(options: LabOptions, folder: Path) -> LabPlan:
     return plan
 
 
-def _keep(plan: LabPlan, folder: Path, keys: Iterable[str], say: Callable[[str], None]) -> None:
-    """Keep the keys. If the disk refuses, the lab still works, and ``say`` gets a message."""
-    try:
-        keep_keys(plan, folder, keys)
-    except OSError as error:
-        say(f"{saved_keys_root()}: {error.strerror}: the next `up` will have other keys")
-
-
 def _write_inventory(plan: LabPlan, folder: Path, identity: Path) -> None:
     keys = {host.name: server.public_key(host, folder) for host in plan.logins}
     known_hosts = folder / KNOWN_HOSTS
@@ -586,15 +576,6 @@ def _write_inventory(plan: LabPlan, folder: Path, identity: Path) -> None:
         plan.hosts_file.write_text(inventory_text(plan, keys, identity))
     except OSError as error:
         raise UsageError(f"--hosts {plan.hosts_file}: {error.strerror}") from None
-
-
-def _refuse_foreign_file(options: LabOptions) -> None:
-    file = options.hosts_file
-    if file is not None and file.exists() and not _is_inventory_of(options.name, file):
-        raise UsageError(
-            f"--hosts {file}: the file exists and is not part of the lab {options.name}: name a "
-            "new file"
-        )
 
 
 def _is_inventory_of(name: str, file: Path) -> bool:

@@ -79,30 +79,24 @@ def shape(cable: Cable) -> None:
     shapes = [cable.shape_at(end) for end in cable.ends]
     for end, (rate, queue_frames) in zip(cable.ends, shapes, strict=True):
         if any(any_rate is not None for any_rate, _ in shapes):
-            _send_single_frames(end)
+            run("ip", "-n", end.namespace, "link", "set", "dev", end.interface, "gso_max_segs", "1")
+            offloads = ("tso", "off", "gso", "off", "gro", "off", "tx-udp-segmentation", "off")
+            _inside(end, "ethtool", "-K", end.interface, *offloads)
         if rate is not None:
-            _shape_end(end, shape_of(rate, cable.mtu, queue_frames))
+            numbers = shape_of(rate, cable.mtu, queue_frames)
+            # fmt: off
+            run(
+                "tc", "-n", end.namespace, "qdisc", "replace", "dev", end.interface,
+                "root", "handle", "1:",
+                "stab", "overhead", str(OVERHEAD_BYTES), "linklayer", "ethernet",
+                "mpu", str(LEAST_FRAME_BYTES),
+                "mtu", str(numbers.table_mtu_bytes), "tsize", str(numbers.table_slots),
+                "tbf", "rate", f"{numbers.rate_bit_per_s}bit",
+                "burst", str(numbers.burst_bytes), "limit", str(numbers.limit_bytes),
+            )
+            # fmt: on
         if cable.software_checksums:
             _inside(end, "ethtool", "-K", end.interface, "tx", "off", "rx", "off")
-
-
-def _send_single_frames(end: CableEnd) -> None:
-    run("ip", "-n", end.namespace, "link", "set", "dev", end.interface, "gso_max_segs", "1")
-    offloads = ("tso", "off", "gso", "off", "gro", "off", "tx-udp-segmentation", "off")
-    _inside(end, "ethtool", "-K", end.interface, *offloads)
-
-
-def _shape_end(end: CableEnd, numbers: Shape) -> None:
-    # fmt: off
-    run(
-        "tc", "-n", end.namespace, "qdisc", "replace", "dev", end.interface, "root", "handle", "1:",
-        "stab", "overhead", str(OVERHEAD_BYTES), "linklayer", "ethernet",
-        "mpu", str(LEAST_FRAME_BYTES),
-        "mtu", str(numbers.table_mtu_bytes), "tsize", str(numbers.table_slots),
-        "tbf", "rate", f"{numbers.rate_bit_per_s}bit",
-        "burst", str(numbers.burst_bytes), "limit", str(numbers.limit_bytes),
-    )
-    # fmt: on
 
 
 def _inside(end: CableEnd, *argv: str) -> None:
@@ -200,7 +194,13 @@ def make(plan: LabPlan) -> None:
                 master = SECOND_SWITCH if second else SWITCH
                 run("ip", "-n", end.namespace, "link", "set", *port, "master", master)
     if plan.router is not None:
-        _route(plan.cables)
+        # Each host reaches the other host's network through the router.
+        for cable, far_cable in (plan.cables, plan.cables[::-1]):
+            (near, router), (far_host, _) = cable.ends, far_cable.ends
+            for gateway, beyond in zip(router.addresses, far_host.addresses, strict=True):
+                network = str(ipaddress.ip_interface(beyond).network)
+                via = gateway.partition("/")[0]
+                run("ip", "-n", near.namespace, "route", "add", network, "via", via)
 
 
 def _make_host(plan: LabPlan, host: LabHost, sysctls: tuple[str, ...]) -> None:
@@ -233,16 +233,6 @@ def _make_switch(namespace: str, bridges: list[str]) -> None:
         # fmt: on
 
 
-def _route(cables: tuple[Cable, ...]) -> None:
-    """Route each host to the other host's network through the router."""
-    for cable, far_cable in (cables, cables[::-1]):
-        (host, router), (far_host, _) = cable.ends, far_cable.ends
-        for gateway, beyond in zip(router.addresses, far_host.addresses, strict=True):
-            network = str(ipaddress.ip_interface(beyond).network)
-            via = gateway.partition("/")[0]
-            run("ip", "-n", host.namespace, "route", "add", network, "via", via)
-
-
 def _make_cable(cable: Cable) -> None:
     mtu = str(cable.mtu)
     first, second = cable.ends
@@ -268,7 +258,8 @@ def missing(plan: LabPlan) -> Iterator[tuple[str, str]]:
     """
     if not (INTERFACES / plan.bridge).exists():
         yield "", f"the bridge {plan.bridge} of the management network is gone"
-    lost_namespaces = [name for name in _namespaces(plan) if not _is_namespace(NAMESPACES / name)]
+    # The file of a namespace is a mount point; an unmount leaves the file.
+    lost_namespaces = [name for name in _namespaces(plan) if not os.path.ismount(NAMESPACES / name)]
     for namespace in lost_namespaces:
         yield namespace, f"its network namespace {namespace} is gone"
     interfaces = [(end.namespace, end.interface) for cable in plan.cables for end in cable.ends]
@@ -277,13 +268,6 @@ def missing(plan: LabPlan) -> Iterator[tuple[str, str]]:
         query = ("link", "show", "dev", interface)
         if namespace not in lost_namespaces and not succeeds("ip", "-n", namespace, *query):
             yield namespace, f"its interface {interface} is gone"
-
-
-def _is_namespace(path: Path) -> bool:
-    """Whether a namespace exists: its file must be a mount point, because an unmount leaves the
-    file.
-    """
-    return os.path.ismount(path)
 
 
 def remove(plan: LabPlan) -> None:
@@ -297,22 +281,17 @@ def remove(plan: LabPlan) -> None:
             if (NAMESPACES / end.namespace).exists():
                 succeeds("ip", "-n", end.namespace, "link", "delete", "dev", end.interface)
     for interface in [*(host.port for host in plan.logins), plan.bridge]:
-        _delete(interface)
+        try:
+            if (INTERFACES / interface).exists():
+                run("ip", "link", "delete", "dev", interface)
+        except HostError:
+            # It may vanish by itself: the kernel removes it some time after the namespace of its
+            # peer.
+            if (INTERFACES / interface).exists():
+                raise
     for namespace in _namespaces(plan):
         if (NAMESPACES / namespace).exists():
             run("ip", "netns", "delete", namespace)
-
-
-def _delete(interface: str) -> None:
-    """Delete an interface of the machine's own namespace. It may vanish by itself in the meantime:
-    the kernel removes it some time after the namespace of its peer.
-    """
-    try:
-        if (INTERFACES / interface).exists():
-            run("ip", "link", "delete", "dev", interface)
-    except HostError:
-        if (INTERFACES / interface).exists():
-            raise
 
 
 def _namespaces(plan: LabPlan) -> list[str]:

@@ -157,21 +157,17 @@ class LabOptions:
             raise UsageError(
                 f"--windows {self.windows}: a lab has 0 to {MOST_WINDOWS_HOSTS} Windows hosts"
             )
-        if self.routed:
-            self._check_ends()
-        elif self.linux is not None and not 2 <= self.linux <= MOST_LINUX_HOSTS:
-            raise UsageError(f"--linux {self.linux}: a lab has 2 to {MOST_LINUX_HOSTS} Linux hosts")
-        self._check_device()
-        self._check_named_hosts()
-
-    def _check_ends(self) -> None:
-        if self.second_rate is not None:
+        if self.routed and self.second_rate is not None:
             raise UsageError("--second: with `--topology router`, each host has only one cable")
-        if len(self.hosts) != ENDS_OF_A_ROUTER:
+        if self.routed and len(self.hosts) != ENDS_OF_A_ROUTER:
             words = [] if self.linux is None else [f"--linux {self.linux}"]
             words += [f"--windows {self.windows}"] if self.windows else []
             hosts = " ".join(words)
             raise UsageError(f"{hosts}: a lab with a router has two hosts, one at each end")
+        if not self.routed and self.linux is not None and not 2 <= self.linux <= MOST_LINUX_HOSTS:
+            raise UsageError(f"--linux {self.linux}: a lab has 2 to {MOST_LINUX_HOSTS} Linux hosts")
+        self._check_device()
+        self._check_named_hosts()
 
     def _check_device(self) -> None:
         if not self.routed and (self.device_rate, self.device_queue_frames) != (None, None):
@@ -569,7 +565,16 @@ def _wanted(name: str, places: dict[str, Place]) -> list[Candidate]:
         slot, management, _ = candidate
         return (slot, str(management)) != own, slot in other_slots
 
-    return sorted(_candidates(), key=order)
+    candidates = [
+        (
+            slot,
+            ipaddress.IPv4Network(management.format(slot=slot)),
+            ipaddress.IPv4Network(test.format(slot=slot)),
+        )
+        for management, test in POOLS
+        for slot in range(SLOTS)
+    ]
+    return sorted(candidates, key=order)
 
 
 def _free_networks(
@@ -587,13 +592,3 @@ def _free_networks(
         "no free network for a lab: this machine has routes into all of 198.18.0.0/15, "
         "10.218.0.0/15 and 172.28.0.0/15, or too many labs are up"
     )
-
-
-def _candidates() -> Iterator[Candidate]:
-    for management, test in POOLS:
-        for slot in range(SLOTS):
-            yield (
-                slot,
-                ipaddress.IPv4Network(management.format(slot=slot)),
-                ipaddress.IPv4Network(test.format(slot=slot)),
-            )

@@ -261,7 +261,9 @@ def make_quota(host: LabHost, share: float, root: Path = ROOT) -> ControlGroup:
     group = cpu_controller.folder / host.namespace
     try:
         if cpu_controller.version == 2:
-            _hand_on(cpu_controller.folder)
+            handed_on = cpu_controller.folder / "cgroup.subtree_control"
+            if "cpu" not in handed_on.read_text(encoding="ascii").split():
+                handed_on.write_text("+cpu")
         group.mkdir()
         for name, value in cpu_controller.limit(share).items():
             (group / name).write_text(value)
@@ -269,12 +271,6 @@ def make_quota(host: LabHost, share: float, root: Path = ROOT) -> ControlGroup:
         words = f"{error.filename or group}: {error.strerror}"
         raise HostError(f"--cpu-quota {host.name}: {words}: {ADVICE}") from None
     return ControlGroup(group, cpu_controller.mount)
-
-
-def _hand_on(root: Path) -> None:
-    handed_on = root / "cgroup.subtree_control"
-    if "cpu" not in handed_on.read_text(encoding="ascii").split():
-        handed_on.write_text("+cpu")
 
 
 def remove_quota(host: LabHost, root: Path = ROOT) -> None:
@@ -390,7 +386,9 @@ def _remedy(reason: str, module: str | None) -> str:
     if "not permitted" in reason or "ermission denied" in reason:
         return RIGHTS
     if "No space left" in reason:
-        settings = [f"user.{limit.name}=10000" for limit in _exhausted(LIMITS)]
+        files = [LIMITS / f"max_{kind}_namespaces" for kind in ("net", "mnt", "pid", "uts")]
+        low = [file for file in files if int(file.read_text(encoding="ascii")) == 0]
+        settings = [f"user.{limit.name}=10000" for limit in low or files]
         return f"sudo sysctl -w {' '.join(settings)}"
     if module is None:
         return KERNEL
@@ -398,10 +396,3 @@ def _remedy(reason: str, module: str | None) -> str:
     if has_dnf():
         further = "sudo dnf install kernel-modules-extra"
     return f"sudo modprobe {module} (if there is no such module: {further})"
-
-
-def _exhausted(limits: Path) -> list[Path]:
-    """The limits on namespaces that are 0; all of them if none is 0."""
-    files = [limits / f"max_{kind}_namespaces" for kind in ("net", "mnt", "pid", "uts")]
-    low = [file for file in files if int(file.read_text(encoding="ascii")) == 0]
-    return low or files

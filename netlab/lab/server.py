@@ -2,8 +2,7 @@
 
 The account is not root and exists only on this host: /etc/passwd and similar files are private to
 the host's mount namespace. The process namespace guarantees a complete end: when its first process
-dies, the kernel kills all others in it, including netprobe (netlab's
-measuring program).
+dies, the kernel kills all others in it.
 """
 
 from __future__ import annotations
@@ -215,7 +214,12 @@ def await_ready(host: LabHost, folder: Path) -> None:
 def lives(host: LabHost, folder: Path) -> bool:
     """Whether the host's processes are running, in the host's namespace."""
     process = read_started(_pid_file(host, folder))
-    return process is not None and process.lives() and _is_inside(process, host)
+    if process is None or not process.lives():
+        return False
+    try:
+        return _network(process) == (NAMESPACES / host.namespace).stat().st_ino
+    except OSError:
+        return False
 
 
 def why_silent(host: LabHost, ssh_config: Path) -> str | None:
@@ -250,31 +254,21 @@ def stop(host: LabHost, folder: Path) -> None:
     """
     process = read_started(_pid_file(host, folder))
     if process is not None and process.lives():
-        _end(process, host)
+        children = None  # the process namespace of the host's processes, if they have their own
+        with suppress(OSError):
+            theirs = Path(f"/proc/{process.pid}/ns/pid_for_children").readlink()
+            children = None if theirs == Path("/proc/self/ns/pid").readlink() else theirs
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
+        end = time.monotonic() + GONE_S
+        while process.lives() or _members(host, children):
+            if time.monotonic() > end:
+                raise HostError(f"processes of {host.name} do not end: {_members(host, children)}")
+            time.sleep(POLL_S)
+        with suppress(ChildProcessError):  # sshd is our child only if `up` ran in this process
+            os.waitpid(process.pid, 0)
     if host.cpu_share is not None:
         programs.remove_quota(host)
-
-
-def _end(process: Started, host: LabHost) -> None:
-    children = _pid_namespace_of_children(process.pid)
-    with suppress(ProcessLookupError):
-        os.kill(process.pid, signal.SIGKILL)
-    end = time.monotonic() + GONE_S
-    while process.lives() or _members(host, children):
-        if time.monotonic() > end:
-            raise HostError(f"processes of {host.name} do not end: {_members(host, children)}")
-        time.sleep(POLL_S)
-    with suppress(ChildProcessError):  # sshd is our child only if `up` ran in this process
-        os.waitpid(process.pid, 0)
-
-
-def _pid_namespace_of_children(pid: int) -> Path | None:
-    """The process namespace of a host's processes; ``None`` if they have none of their own."""
-    try:
-        theirs = Path(f"/proc/{pid}/ns/pid_for_children").readlink()
-    except OSError:
-        return None
-    return None if theirs == Path("/proc/self/ns/pid").readlink() else theirs
 
 
 def _members(host: LabHost, pid_namespace: Path | None) -> list[int]:
@@ -289,14 +283,6 @@ def _members(host: LabHost, pid_namespace: Path | None) -> list[int]:
         except OSError:
             continue
     return members
-
-
-def _is_inside(process: Started, host: LabHost) -> bool:
-    """Whether a process is in the host's network namespace."""
-    try:
-        return _network(process) == (NAMESPACES / host.namespace).stat().st_ino
-    except OSError:
-        return False
 
 
 def _network(process: Started) -> int | None:

@@ -24,7 +24,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,10 @@ def locked() -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             os.set_inheritable(descriptor, True)
-            if not _is(ROOT, descriptor):
+            try:
+                if ROOT.stat().st_ino != os.fstat(descriptor).st_ino:
+                    continue
+            except FileNotFoundError:
                 continue
             try:
                 yield
@@ -72,13 +75,6 @@ def locked() -> Iterator[None]:
             return
         finally:
             os.close(descriptor)
-
-
-def _is(path: Path, descriptor: int) -> bool:
-    try:
-        return path.stat().st_ino == os.fstat(descriptor).st_ino
-    except FileNotFoundError:
-        return False
 
 
 def claim(name: str) -> Path:
@@ -174,12 +170,7 @@ def started(pid: int) -> Started:
 
 def write_started(file: Path, process: Started) -> None:
     """Save the number of a process with the data that identify the process."""
-    plain: dict[str, Any] = {
-        "pid": process.pid,
-        "start_ticks": process.start_ticks,
-        "boot_id": process.boot_id,
-    }
-    _write_whole(file, json.dumps(plain) + "\n")
+    _write_whole(file, json.dumps(asdict(process)) + "\n")
 
 
 def read_started(file: Path) -> Started | None:
@@ -304,7 +295,11 @@ def wine_template(say: Notify) -> Path:
             half.rename(folder)
         finally:
             shutil.rmtree(half, ignore_errors=True)
-    _remove_older(folder)
+    # Templates of another wine or netlab go, unless a lab is up that may use one.
+    older = [template for template in CACHE.glob(f"{TEMPLATE}*") if template != folder]
+    if older and not any(_has_windows_hosts(folder_of(name)) for name in names()):
+        for template in older:
+            shutil.rmtree(template)
     return folder
 
 
@@ -345,21 +340,10 @@ def _make(prefix: Path) -> None:
             lines = log.read_text(errors="replace").split("\n")
             words = [line.strip() for line in lines if line.strip()] or [f"status {status}"]
             raise HostError(f"wine did not make the Windows template: {words[-1]}")
-    _compile(prefix / "drive_c" / LAUNCH_ON_C)
-
-
-def _compile(target: Path) -> None:
+    target = prefix / "drive_c" / LAUNCH_ON_C
     target.parent.mkdir(parents=True)
     compiler = program("x86_64-w64-mingw32-gcc")
     run(compiler, "-std=c11", "-O2", "-s", "-o", str(target), str(LAUNCH))
-
-
-def _remove_older(current: Path) -> None:
-    """Remove templates of another wine or netlab, unless a lab is up that may use one."""
-    older = [folder for folder in CACHE.glob(f"{TEMPLATE}*") if folder != current]
-    if older and not any(_has_windows_hosts(folder_of(name)) for name in names()):
-        for folder in older:
-            shutil.rmtree(folder)
 
 
 def _has_windows_hosts(folder: Path) -> bool:

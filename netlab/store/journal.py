@@ -4,17 +4,11 @@ A line is ``crc32 space json line-feed``. The first part is eight hex digits of 
 JSON's bytes. The JSON is one object in ASCII with at least ``kind`` and ``at`` (wall clock). One
 call writes a line. A line that was only partly written (a torn line) is never changed, and the next
 line begins after it. Every line without a record is a note.
-
-A run has tens of thousands of records with some hundred values each, and few different sets of
-names. In memory, records with the same names share one copy of the names, and a series of numbers
-is an array of machine numbers.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
-import io
 import json
 import math
 import os
@@ -40,10 +34,9 @@ from netlab.trial.record import Record, Value, check_text, from_data, refuse_con
 
 
 class BackgroundSync:
-    """Calls ``sync`` in a thread, one call at a time.
+    """Calls ``sync`` in a thread, one call at a time; none after a call that failed.
 
-    Requests that arrive during a call share the next call. After a call that failed, ``sync`` is
-    not called again.
+    Requests that arrive during a call share the next call.
     """
 
     def __init__(self, sync: Callable[[], None]) -> None:
@@ -158,19 +151,6 @@ def encode_line(json_text: str) -> bytes:
     """A JSON object as a line of the journal."""
     body = json_text.encode("ascii")
     return b"%08x %s\n" % (zlib.crc32(body), body)
-
-
-def decode(data: bytes) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:
-    """All intact lines of a journal's bytes, and every damaged place with its line number."""
-    return _separated(_scan(_pieces(io.BytesIO(data)), 1))
-
-
-def _separated(
-    scanned: Iterable[JournalLine | Damage],
-) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:
-    items = list(scanned)
-    lines = tuple(item for item in items if isinstance(item, JournalLine))
-    return lines, tuple(item for item in items if isinstance(item, Damage))
 
 
 def _pieces(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -334,7 +314,10 @@ class Journal:
                 raise StoreError(f"{self._path}: cannot write a record: the journal {why}")
             try:
                 self._background.check()
-                self._write(line if self._fresh else b"\n" + line)
+                try:
+                    write_all(self._descriptor, line if self._fresh else b"\n" + line)
+                except OSError as error:
+                    raise disk_error(error, self._path, "write a record") from None
                 self._fresh = True
                 if durable:
                     # The system reports a failed sync once per descriptor, to whoever asks first.
@@ -381,12 +364,6 @@ class Journal:
         except OSError as error:
             raise disk_error(error, self._path, "make the journal durable") from None
 
-    def _write(self, data: bytes) -> None:
-        try:
-            write_all(self._descriptor, data)
-        except OSError as error:
-            raise disk_error(error, self._path, "write a record") from None
-
     def _sync(self) -> None:
         try:
             os.fsync(self._descriptor)
@@ -410,7 +387,9 @@ def _is_fresh(path: Path, descriptor: int) -> bool:
 
 def read_journal(path: Path) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:
     """Intact lines and damages of a journal file; needs no lock, even while a writer is active."""
-    return _separated(scan_journal(path))
+    items = list(scan_journal(path))
+    lines = tuple(item for item in items if isinstance(item, JournalLine))
+    return lines, tuple(item for item in items if isinstance(item, Damage))
 
 
 def scan_journal(
@@ -424,10 +403,10 @@ def scan_journal(
         with os.fdopen(open_inside(path), "rb") as file:
             file.seek(begin_bytes)
             yield from _scan(_pieces(file), first)
-    except OSError as error:
-        if error.errno != errno.ENOENT:
-            raise disk_error(error, path, "read the journal") from None
+    except FileNotFoundError:
         yield Damage(1, _("the journal is missing"))
+    except OSError as error:
+        raise disk_error(error, path, "read the journal") from None
 
 
 def scan_pieces(path: Path, begin_bytes: int) -> Iterator[tuple[int, bytes]]:
@@ -455,7 +434,11 @@ _MOST_SETS = 4096
 
 
 class PackedValues(Mapping[str, Value]):
-    """The values of one record, in their order; each access to a series builds a new list."""
+    """The values of one record, in their order; each access to a series builds a new list.
+
+    A run has tens of thousands of records with some hundred values each, and few different sets of
+    names: records with the same names share one copy of them, and a series of numbers is an array.
+    """
 
     __slots__ = ("_held", "_places")
 
@@ -562,28 +545,20 @@ def _places(names: tuple[str, ...]) -> Mapping[str, int]:
 def _as_array(values: list[int] | list[float]) -> Any:
     """An array of machine numbers if all values have one type and fit; else the list itself."""
     # Many series have one number, because most trials have one stream.
-    kind = type(values[0]) if len(values) == 1 else _one_type(values)
+    kind = type(values[0]) if values else None
+    if len(values) > 1 and set(map(type, values)) != {kind}:
+        return values
     if kind is float:
         return array("d", values)
     if kind is not int:
         return values
-    code = _CODES[bisect_right(_SIZES, max(values))]
     try:
-        return array(code, values)
-    except OverflowError:  # below 0
-        return _as_signed(values)
-
-
-def _one_type(values: list[Any]) -> type | None:
-    kinds = set(map(type, values))
-    return kinds.pop() if len(kinds) == 1 else None
-
-
-def _as_signed(values: list[Any]) -> Any:
-    try:
-        return array("q", values)
-    except OverflowError:
-        return values
+        return array(_CODES[bisect_right(_SIZES, max(values))], values)
+    except OverflowError:  # below 0, or beyond 64 bits
+        try:
+            return array("q", values)
+        except OverflowError:
+            return values
 
 
 def _as_value(entry: Any) -> Any:

@@ -1,7 +1,6 @@
 """What a journal says of its trials, in lines and in segments; and the lock of its writer.
 
 The part of the journal that is in segments is known by their index; the rest is read line by line.
-The kernel releases the lock when the writing process ends.
 """
 
 from __future__ import annotations

@@ -3,9 +3,7 @@
 The folder ``segments`` of a run has one file per segment, ``BEGIN-END.parquet``: the bytes of the
 journal that it covers. A row is a record of a planned trial, with the columns of the run's table
 and those of ``Private``. The journal remains the truth: a segment that does not agree with it is
-not used. The index knows each trial's last record. It is built from a few columns of the segments,
-without a look at the journal; a record itself is read from its line there. Functions that read or
-write a segment need pyarrow.
+not used. Functions that read or write a segment need pyarrow.
 """
 
 from __future__ import annotations
@@ -135,9 +133,7 @@ def parquet_file(run: Path, name: str) -> Iterator[pq.ParquetFile]:
 
 
 def segment_of(run: Path, name: str) -> Segment:
-    """What a segment says that it covers. Raises ValueError, with a clause, for a damaged file, and
-    for one of another format.
-    """
+    """What a segment says that it covers; ValueError, with a clause, if netlab cannot use it."""
     with parquet_file(run, name) as file:
         text = (file.metadata.metadata or {}).get(METADATA)
         rows = file.metadata.num_rows
@@ -253,8 +249,14 @@ def chain_of(run: Path, journal: Path) -> SegmentChain:
             name = ranges[begin_bytes, end_bytes]
             try:
                 segment = segment_of(run, name)
-                _check_place(segment, chain)
-                _check_last_line(segment, descriptor)
+                if (segment.begin_bytes, segment.first_line) != (chain.end_bytes, chain.next_line):
+                    raise ValueError(_("the segment before it is missing"))
+                last = segment.last
+                line = read_at(descriptor, last.size_bytes, last.begin_bytes)
+                if len(line) < last.size_bytes:
+                    raise ValueError(_("the journal is shorter than the part that it covers"))
+                if checksum(line) != segment.last_crc32:
+                    raise ValueError(_("the journal was changed since"))
             except ValueError as error:
                 return SegmentChain(chain.segments, (_remark(name, chain.next_line, error),))
             chain = SegmentChain((*chain.segments, segment))
@@ -272,21 +274,6 @@ def _remark(name: str, line: int, error: ValueError) -> Damage:
             error=error.args[0],
         ),
     )
-
-
-def _check_place(segment: Segment, chain: SegmentChain) -> None:
-    if (segment.begin_bytes, segment.first_line) != (chain.end_bytes, chain.next_line):
-        raise ValueError(_("the segment before it is missing"))
-
-
-def _check_last_line(segment: Segment, descriptor: int) -> None:
-    """Raise ValueError unless the journal has the last line of the segment where it was."""
-    last = segment.last
-    line = read_at(descriptor, last.size_bytes, last.begin_bytes)
-    if len(line) < last.size_bytes:
-        raise ValueError(_("the journal is shorter than the part that it covers"))
-    if checksum(line) != segment.last_crc32:
-        raise ValueError(_("the journal was changed since"))
 
 
 _THREADS = min(4, os.cpu_count() or 1)
@@ -374,13 +361,14 @@ class TrialIndex:
         status_places = np.array([order.index(word) for word in statuses], dtype=np.int8)
         reasons, reason_codes = _words(table, "reason")
         lasting = [word in REASONS and REASONS[word].lasting for word in reasons]
+        has_no_errno = _array(table["errno"].is_null(), "int8").astype(bool)
         begins, sizes = (_whole(table, name) for name in (Private.BEGIN, Private.LENGTH))
         if len(begins) and (begins.min() < 0 or sizes.min() < 1):
             raise ValueError(_("it is cut or damaged"))
         return {
             "ordinal": ordinals,
             "status": status_places[status_codes],
-            "lasting": np.array(lasting, dtype=bool)[reason_codes] & _is_null(table, "errno"),
+            "lasting": np.array(lasting, dtype=bool)[reason_codes] & has_no_errno,
             Private.BEGIN: begins,
             Private.LENGTH: sizes,
             Private.STARTED: _whole(table, Private.STARTED),
@@ -506,7 +494,10 @@ class TrialIndex:
         """The record without its settings, and with the values only by which trials are repeated
         and cells end. ``records.outline`` keeps all values if data stopped; this one does not.
         """
-        place, of_row = self._segment_of(row)
+        import numpy as np
+
+        place = int(np.searchsorted(self._ends, row, side="right"))
+        of_row = row - (int(self._ends[place - 1]) if place else 0)
         if place not in self._outlines:
             self._outlines[place] = self._outline_columns(self.chain.segments[place])
         known = {name: column[of_row].as_py() for name, column in self._outlines[place].items()}
@@ -537,13 +528,6 @@ class TrialIndex:
     def has_stopped(self, row: int) -> bool:
         """Whether data stopped in the trial of a record."""
         return bool(self._columns[Private.STOPPED][row])
-
-    def _segment_of(self, row: int) -> tuple[int, int]:
-        """The place of a record's segment in the chain, and the row in it."""
-        import numpy as np
-
-        place = int(np.searchsorted(self._ends, row, side="right"))
-        return place, row - (int(self._ends[place - 1]) if place else 0)
 
     @cached_property
     def _ends(self) -> np.ndarray[Any, Any]:
@@ -600,10 +584,6 @@ def _whole(table: pa.Table, name: str) -> np.ndarray[Any, Any]:
     if table[name].null_count:
         raise ValueError(_("it is cut or damaged"))
     return _array(table[name], "int64")
-
-
-def _is_null(table: pa.Table, name: str) -> np.ndarray[Any, Any]:
-    return _array(table[name].is_null(), "int8").astype(bool)
 
 
 def _array(column: pa.Array | pa.ChunkedArray, type_: str) -> np.ndarray[Any, Any]:

@@ -11,10 +11,10 @@ import zlib
 from pathlib import Path
 
 from folders import FIXTURES
+from journals import decode
 
 from netlab.errors import NetlabError
 from netlab.results.run import load
-from netlab.store.journal import decode
 
 FOLDER = Path(tempfile.mkdtemp(prefix="netlab-fuzz-", dir="/dev/shm"))
 shutil.copytree(FIXTURES / "run-v1", FOLDER / "run")

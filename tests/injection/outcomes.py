@@ -24,7 +24,7 @@ from fault_runs import FIGURES
 from folders import FIXTURES, ROOT
 
 from netlab.findings.analysis import Analysis, load
-from netlab.store.journal import decode, encode_line
+from netlab.store.journal import encode_line, read_journal
 from netlab.store.plan import _checksum, from_text, to_text
 from netlab.trial.record import Record, from_json, to_json
 
@@ -151,7 +151,7 @@ def store(outcome: Outcome, stored: Path) -> None:
         (into / "run.json").write_text(to_text(*from_text(text, "")), "utf-8")
         matrix = header.with_name("matrix.yaml").read_text("utf-8")
         (into / "matrix.yaml").write_text(cleaned(matrix, folder), "utf-8")
-        lines, _ = decode(header.with_name("journal.jsonl").read_bytes())
+        lines, _ = read_journal(header.with_name("journal.jsonl"))
         entries = [json.loads(cleaned(json.dumps(line.data), folder)) for line in lines]
         if into.name == "clean":
             entries = [entry for entry in entries if entry["kind"] in ("journal", "record")]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from crash_disk import Files, Recorder, ends
 from draws import drawn
+from journals import decode
 from made_runs import made_cell, made_plan, made_record, ticking
 
 from netlab.store.files import make_folder, write_file
-from netlab.store.journal import decode
 from netlab.store.plan import Plan
 from netlab.store.run_folder import RunFolder, read
 

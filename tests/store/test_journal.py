@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from journals import decode
 
 from netlab.errors import StoreError
-from netlab.store.journal import MAX_DAMAGES, Journal, decode, encode_line, read_journal
+from netlab.store.journal import MAX_DAMAGES, Journal, encode_line, read_journal
 
 
 def text_of(number: int, filling: str = "x" * 20) -> str:

@@ -64,7 +64,12 @@ def wish_of(host: LabHost) -> Mapping[str, Any]:
             "client.py": Path(__file__).with_name("client.py").read_text(encoding="utf-8"),
             "bin/sudo": CLIENT_TEXT.format(python=shlex.quote(python), folder=FOLDER),
         },
-        "helper": [program("setpriv"), *_become(uid), *helper],
+        # This user, and no capability but CAP_NET_ADMIN.
+        "helper": [
+            *(program("setpriv"), f"--reuid={uid}", f"--regid={uid}", "--clear-groups"),
+            *(f"--{kind}=-all,+net_admin" for kind in ("inh-caps", "ambient-caps", "bounding-set")),
+            *("--no-new-privs", *helper),
+        ],
     }
 
 
@@ -81,26 +86,16 @@ def helper_lives(host: LabHost) -> bool:
     return False
 
 
-def _become(uid: int) -> list[str]:
-    """Options of setpriv: this user, and no capability but CAP_NET_ADMIN."""
-    rights = [f"--{kind}=-all,+net_admin" for kind in ("inh-caps", "ambient-caps", "bounding-set")]
-    return [f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *rights, "--no-new-privs"]
-
-
 def _python(uid: int) -> str:
     """A Python that an ordinary user can execute; netlab's own may be in root's home."""
     own = str(Path(sys.executable).resolve())
+    user = (f"--reuid={uid}", f"--regid={uid}", "--clear-groups")
+    imports = ("-I", "-S", "-c", "import json, socket, subprocess")
     for path in (own, shutil.which("python3", path=SEARCH_PATH), "/usr/bin/python3"):
-        if path is not None and _is_executable(path, uid):
+        # setpriv itself still has root's rights when it executes a program; env has none of them.
+        if path is not None and succeeds("setpriv", *user, "env", path, *imports):
             return path
     raise HostError(
         "`netlab lab up --sudo` needs a Python that every user can execute. Not every user can "
         f"execute {own}: install another one with `sudo apt-get install python3`"
     )
-
-
-def _is_executable(python: str, uid: int) -> bool:
-    user = (f"--reuid={uid}", f"--regid={uid}", "--clear-groups")
-    # setpriv itself still has root's rights when it executes a program; env has none of them.
-    words = (python, "-I", "-S", "-c", "import json, socket, subprocess")
-    return succeeds("setpriv", *user, "env", *words)

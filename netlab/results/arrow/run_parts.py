@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -146,23 +145,20 @@ def _replaced(chain: SegmentChain) -> frozenset[int]:
 def _with_rest(folder: Path, plan: Plan, gathered: Gathered, latest: LatestRecords) -> RunParts:
     index = latest.index
     replaced = {index.last_bytes(trial) for trial in latest.added}
+    rows = []  # of the trials that no segment has
+    for cell in plan.cells:
+        for trial in range(1, progress_in(plan, cell, latest).trials + 1):
+            record = latest.added.get((cell.key, trial))
+            if record is not None or (cell.key, trial) not in latest:
+                rows.append(_row(cell, trial, record))
     return RunParts(
         folder,
         plan,
         index.chain.segments,
         _replaced(index.chain) | frozenset(begin for begin in replaced if begin >= 0),
-        [*_rest(plan, latest)],
+        rows,
         tuple(f"{folder}: journal, {place}" for place in gathered.damage),
     )
-
-
-def _rest(plan: Plan, latest: LatestRecords) -> Iterator[TrialRow]:
-    """The rows of the trials that no segment has."""
-    for cell in plan.cells:
-        for trial in range(1, progress_in(plan, cell, latest).trials + 1):
-            record = latest.added.get((cell.key, trial))
-            if record is not None or (cell.key, trial) not in latest:
-                yield _row(cell, trial, record)
 
 
 def _row(cell: PlannedCell, trial: int, record: Record | None) -> TrialRow:
@@ -219,16 +215,21 @@ def is_large(folder: Path) -> bool:
 
 def large_run(folder: Path) -> LargeRun:
     """The figures of a run folder. Raises UsageError and StoreError as ``parts_of``."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     parts = parts_of(folder)
     names = dict.fromkeys(name for test in tests_in(parts) for name in figure_columns(test))
-    table = _columns(parts, [*names])
+    tables = tables_of(parts, rest_of(parts), ["cell", "status", "started_at", *names])
+    table = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+    statuses: dict[str, dict[Status, int]] = {}
+    for row in table.group_by(["cell", "status"]).aggregate([([], "count_all")]).to_pylist():
+        statuses.setdefault(row["cell"], {})[Status(row["status"])] = row["count_all"]
     times = pc.min_max(table["started_at"]).as_py()
     return LargeRun(
         folder=folder,
         plan=parts.plan,
-        statuses=_statuses(table),
+        statuses=statuses,
         figures={
             name: figures
             for name in names
@@ -238,22 +239,6 @@ def large_run(folder: Path) -> LargeRun:
         ended_at=times["max"] or "",
         remarks=parts.remarks,
     )
-
-
-def _columns(parts: RunParts, names: list[str]) -> pa.Table:
-    import pyarrow as pa
-
-    wanted = ["cell", "status", "started_at", *names]
-    tables = tables_of(parts, rest_of(parts), wanted)
-    return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
-
-
-def _statuses(table: pa.Table) -> dict[str, dict[Status, int]]:
-    counted = table.group_by(["cell", "status"]).aggregate([([], "count_all")])
-    statuses: dict[str, dict[Status, int]] = {}
-    for row in counted.to_pylist():
-        statuses.setdefault(row["cell"], {})[Status(row["status"])] = row["count_all"]
-    return statuses
 
 
 def _figures(table: pa.Table, name: str) -> dict[str, CellFigures]:
@@ -294,23 +279,31 @@ def parquet_export(folder: Path, *, core: bool = False) -> Callable[[IO[bytes]],
     names = [*types]
     if core:
         names = [name for name in CORE if name in types and _has_values(parts, rest, name)]
-    schema = pa.schema([pa.field(name, types[name], metadata=_metadata(name)) for name in names])
-    return partial(_write, parts, rest, schema)
+    fields = []
+    for name in names:
+        column = describe(name)
+        metadata = {"unit": column.unit, "meaning": column.meaning}
+        fields.append(pa.field(name, types[name], metadata=metadata))
+    schema = pa.schema(fields)
+
+    def write(file: IO[bytes]) -> None:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+            for table in tables_of(parts, rest, schema.names):
+                arrays = [
+                    table[field.name].cast(field.type)
+                    if field.name in table.column_names
+                    else pa.nulls(table.num_rows, field.type)
+                    for field in schema
+                ]
+                writer.write_table(pa.table(arrays, schema=schema), row_group_size=ROWS)
+
+    return write
 
 
-def _write(parts: RunParts, rest: pa.Table, schema: pa.Schema, file: IO[bytes]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        for table in tables_of(parts, rest, schema.names):
-            arrays = [
-                table[field.name].cast(field.type)
-                if field.name in table.column_names
-                else pa.nulls(table.num_rows, field.type)
-                for field in schema
-            ]
-            writer.write_table(pa.table(arrays, schema=schema), row_group_size=ROWS)
+_WIDTHS = ("bool", "int64", "double", "string")
+"""Types of columns, the narrowest first."""
 
 
 def _types(parts: RunParts, rest: pa.Table) -> Mapping[str, pa.DataType]:
@@ -322,13 +315,9 @@ def _types(parts: RunParts, rest: pa.Table) -> Mapping[str, pa.DataType]:
             schemas.append(file.schema_arrow)
     for field in (field for schema in schemas for field in schema if field.name not in PRIVATE):
         known = types.get(field.name, field.type)
-        types[field.name] = max(known, field.type, key=_width)
+        types[field.name] = max(known, field.type, key=lambda kind: _WIDTHS.index(str(kind)))
     always = columns_of(tests_in(parts))
     return {name: types[name] for name in [*always, *sorted(types.keys() - always.keys())]}
-
-
-def _width(kind: pa.DataType) -> int:
-    return ("bool", "int64", "double", "string").index(str(kind))
 
 
 def _has_values(parts: RunParts, rest: pa.Table, name: str) -> bool:
@@ -336,8 +325,3 @@ def _has_values(parts: RunParts, rest: pa.Table, name: str) -> bool:
     return any(
         name in table.column_names and table[name].null_count < table.num_rows for table in tables
     )
-
-
-def _metadata(name: str) -> dict[str, str]:
-    column = describe(name)
-    return {"unit": column.unit, "meaning": column.meaning}

@@ -16,6 +16,7 @@ import pytest
 from commands import Commands, commands
 from draws import chance, drawn
 from folders import FIXTURES
+from journals import decode
 from made_runs import LL, made_cell, made_plan, made_record, open_folder
 
 from netlab.errors import StoreError
@@ -24,7 +25,7 @@ from netlab.report import Report
 from netlab.report.language.wording import Wording
 from netlab.results.export import export
 from netlab.results.value_types import RUN_CHECK
-from netlab.store.journal import decode, encode_line
+from netlab.store.journal import encode_line
 from netlab.store.plan import _checksum
 from netlab.store.reader import status_of
 

@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 from commands import Commands, commands
 from folders import FIXTURES
+from journals import decode
 
-from netlab.store.journal import decode, encode_line
+from netlab.store.journal import encode_line
 from netlab.store.plan import _checksum
 
 __all__ = ["commands"]
