@@ -22,9 +22,9 @@ from netlab.messages import _
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
-    from netlab.report.answers.first_screen import FirstLines
     from netlab.report.language.wording import Wording
     from netlab.report.large import LargeReport
+    from netlab.report.sections import FirstLines
     from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip
     from netlab.report.tables.tables import TableSection
     from netlab.results.layout import Layout
@@ -104,7 +104,7 @@ class Report:
     @cached_property
     def first_lines(self) -> FirstLines:
         """The lines at the top of the page: answers, comparisons and warnings."""
-        from netlab.report.answers.first_screen import first_lines
+        from netlab.report.sections import first_lines
 
         return first_lines(self.run, self.run.trials, self.layout)
 

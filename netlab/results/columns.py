@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 
 from netlab.kinds import KINDS
-from netlab.kinds.round_trip.columns import PERCENTILES_OF
 from netlab.kinds.stream.settings import Stream
 from netlab.kinds.throughput_search.columns import HOST
 from netlab.results.tcp_series import TCP_SERIES
@@ -107,11 +105,6 @@ SERIES = (
     *("trip_ns", "lost_trips", "connection_at_ns", "connection_ns", "lost_connection_at_ns"),
 )
 """Values that are lists of numbers."""
-
-PERCENTILES: Mapping[str, Fraction] = {
-    name: Fraction(name.removeprefix("p").replace("_", ".")) / 100 for name in PERCENTILES_OF
-}
-"""Part of a percentile's column name → the share of the values up to the percentile."""
 
 
 def columns_of(tests: Iterable[str]) -> Mapping[str, Column]:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from netlab.results.columns import PERCENTILES, describe, is_documented
+from netlab.kinds.round_trip.columns import PERCENTILES
+from netlab.results.columns import describe, is_documented
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import StoredRun
 from netlab.trial.column import Dtype

@@ -18,7 +18,7 @@ from netlab.findings.derived import StreamSample, samples
 from netlab.findings.finding import Kind
 from netlab.findings.limits_by_trials import limits
 from netlab.findings.stream_limits import is_above, limit_of
-from netlab.report.sections import streams
+from netlab.report.sections.findings import findings_and_limits
 from netlab.report.tables.elements import Part
 from netlab.stats.histogram import Histogram
 from netlab.store.run_folder import RunFolder
@@ -320,9 +320,7 @@ def sending_of(folder: Path, values: dict[str, Value], protocol: str = "UDP") ->
 
 def limits_part(fixture: str) -> Part:
     (part,) = (
-        part
-        for part in streams.findings_and_limits(load(FIXTURES / fixture))
-        if part.name == "limits"
+        part for part in findings_and_limits(load(FIXTURES / fixture)) if part.name == "limits"
     )
     return part
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_parts import LINK, Make, part_of, place, why
+from made_parts import Make, part_of, place, why
 from made_readings import payload_run, plan_of, planned, result, round_trip_run
 
-from netlab.report.sections import payloads
+from netlab.report.sections import parts_of
 from netlab.report.tables.elements import Chart
 
 
@@ -109,4 +109,5 @@ def test_a_path_with_a_smaller_mtu_than_the_link_has_the_ceiling_of_the_path(mak
 
 
 def test_a_run_without_a_payload_search_has_no_section_on_payloads(make: Make) -> None:
-    assert payloads.part(make(*round_trip_run(2)).trials, LINK) is None
+    run = make(*round_trip_run(2))
+    assert "payload" not in {part.name for part in parts_of(run, run.trials)}

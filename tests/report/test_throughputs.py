@@ -12,7 +12,7 @@ from made_reports import write_undrawn
 
 from netlab.ethernet import frames_per_s
 from netlab.findings.analysis import Analysis, load
-from netlab.report.sections import throughput_search
+from netlab.report.sections import parts_of, throughput_search
 from netlab.report.tables.elements import Chart, Part, Table, TableCell, blank
 from netlab.store.plan import Plan
 from netlab.store.run_folder import RunFolder
@@ -337,4 +337,5 @@ def test_the_page_of_a_throughput_search_has_its_section_and_its_charts(tmp_path
 def test_a_run_without_throughput_searches_has_no_section_on_searches(tmp_path: Path) -> None:
     cell = planned("round_trip")
     run = run_of(tmp_path, plan_of([cell], 1), [failure(cell)])
-    assert throughput_search.part(run.trials) is None
+    parts = parts_of(load(run.path), run.trials)
+    assert "rate-without-loss" not in {part.name for part in parts}

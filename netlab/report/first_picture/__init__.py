@@ -25,13 +25,13 @@ from netlab.report.first_picture.scenes import (
 from netlab.report.sections.comparisons import in_words, interval_words
 from netlab.report.sections.latency_under_load import chart_names
 from netlab.report.sections.pairs import INSIDE, NOT_REQUESTED, PairMatrix, pair_matrices
-from netlab.report.tables.columns import pooled
 from netlab.report.tables.elements import Chart, Strip
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure, setting_value
 from netlab.results.layout import BinGrid, Layout, LevelValue, TableColumn
 from netlab.results.quantities import names_of
 from netlab.stats import MARGIN, mean
+from netlab.trial.figures import pooled
 from netlab.trial.record import Record, by_cell
 
 MOST = 2

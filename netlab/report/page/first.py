@@ -12,11 +12,11 @@ from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name, labels_of, role_of
 from netlab.kinds import KINDS
 from netlab.messages import Message, _, counted, joined
-from netlab.report.answers.first_screen import FirstLines
 from netlab.report.draw.plot import Picture
 from netlab.report.first_picture import pictures
 from netlab.report.first_picture.scenes import FirstPicture
 from netlab.report.page.coverage import HostFacts
+from netlab.report.sections import FirstLines
 from netlab.report.tables.elements import AnswerLine
 from netlab.report.text.phrases import listed
 from netlab.results.labels import SYSTEMS, setting_name, setting_value

@@ -6,16 +6,17 @@ affects both sides alike. The verdicts on all comparisons of a run are corrected
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from netlab.compare.align import Judged, align_cells, judge_groups
 from netlab.errors import MatrixError
 from netlab.experiment.cells import Comparison
-from netlab.messages import Message, _, joined
-from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
-from netlab.report.text.phrases import spanned
+from netlab.messages import _, joined, sentence_case
+from netlab.report.tables.elements import AnswerLine, Part, Table, table
+from netlab.report.text.phrases import listed, spanned
 from netlab.results.labels import figure, setting
 from netlab.stats import ComparisonResult as Verdict
+from netlab.trial.figures import FigureColumn, Shown
 from netlab.trial.quantity import Quantity
 from netlab.trial.record import Record
 from netlab.trial.settings import Level
@@ -28,19 +29,19 @@ _MOST_IN_SENTENCE = 6
 """Maximum number of pairs of cells in a sentence; if there are more, only the table has them."""
 _TWICE = 1.95
 """A ratio from this value upwards is written as a multiple, a smaller ratio in per cent."""
-_MORE: Mapping[str, Callable[[str], Message]] = {
-    "longer": lambda percent: _("{percent} % longer", percent=percent),
-    "shorter": lambda percent: _("{percent} % shorter", percent=percent),
-    "more": lambda percent: _("{percent} % more", percent=percent),
-    "less": lambda percent: _("{percent} % less", percent=percent),
-    "fewer": lambda percent: _("{percent} % fewer", percent=percent),
-    "larger": lambda percent: _("{percent} % larger", percent=percent),
-    "smaller": lambda percent: _("{percent} % smaller", percent=percent),
+_MORE = {
+    "longer": _("{percent} % longer"),
+    "shorter": _("{percent} % shorter"),
+    "more": _("{percent} % more"),
+    "less": _("{percent} % less"),
+    "fewer": _("{percent} % fewer"),
+    "larger": _("{percent} % larger"),
+    "smaller": _("{percent} % smaller"),
 }
-_TIMES: Mapping[str, Callable[[str], Message]] = {
-    "longer": lambda times: _("{times} times as long", times=times),
-    "more": lambda times: _("{times} times as much", times=times),
-    "larger": lambda times: _("{times} times as large", times=times),
+_TIMES = {
+    "longer": _("{times} times as long"),
+    "more": _("{times} times as much"),
+    "larger": _("{times} times as large"),
 }
 _TWO_TIMES = {
     "longer": _("twice as long"),
@@ -49,14 +50,48 @@ _TWO_TIMES = {
 }
 """``_MORE``, ``_TIMES``, ``_TWO_TIMES``: word for more or less of a quantity → the phrase."""
 
+JudgedComparisons = tuple[tuple[Comparison, tuple[Judged, ...]], ...]
+"""Comparisons, each with the verdict on each pair of its cells."""
+
+
+def requested(matrix_text: str, records: Sequence[Record]) -> Part | None:
+    """The comparisons that a matrix requests, or why the matrix cannot be read."""
+    if "compare" not in matrix_text:
+        return None
+    from netlab.config.matrix_file import comparisons_in
+
+    try:
+        return part(records, comparisons_in(matrix_text, "matrix.yaml"))
+    except MatrixError as error:
+        why = _(
+            "Nothing is compared: the run’s matrix.yaml cannot be read. {error}", error=str(error)
+        )
+        return Part(name=NAME, title=TITLE, paragraphs=(why,))
+
+
+def judged_of(matrix_text: str, records: Sequence[Record]) -> JudgedComparisons:
+    """The comparisons that a matrix requests; empty if the matrix cannot be read."""
+    if "compare" not in matrix_text:
+        return ()
+    from netlab.config.matrix_file import comparisons_in
+
+    try:
+        return _judged(records, comparisons_in(matrix_text, "matrix.yaml"))
+    except MatrixError:
+        return ()
+
+
+def _judged(records: Sequence[Record], comparisons: Sequence[Comparison]) -> JudgedComparisons:
+    aligned = [align_cells(comparison, records) for comparison in comparisons]
+    return tuple(zip(comparisons, judge_groups(aligned), strict=True))
+
 
 def part(records: Sequence[Record], comparisons: Sequence[Comparison]) -> Part | None:
     """A table and sentences for each comparison; ``None`` if ``comparisons`` is empty."""
     if not comparisons:
         return None
-    aligned = [align_cells(comparison, records) for comparison in comparisons]
     sheets, sentences = [], list[str]()
-    for comparison, rows in zip(comparisons, judge_groups(aligned), strict=True):
+    for comparison, rows in _judged(records, comparisons):
         if not rows:
             none = _(
                 "{comparison}: no two cells of this run differ in these settings alone.",
@@ -71,31 +106,7 @@ def part(records: Sequence[Record], comparisons: Sequence[Comparison]) -> Part |
         )
         sheets.append(sheet(comparison.name, sides, rows))
         sentences += _sentences(comparison, rows)
-    return Part(
-        name=NAME,
-        title=TITLE,
-        paragraphs=(*sentences, _METHOD),
-        sheets=tuple(sheets),
-    )
-
-
-def judged_of(
-    matrix_text: str, records: Sequence[Record]
-) -> tuple[tuple[Comparison, tuple[Judged, ...]], ...]:
-    """Each comparison that a matrix requests, with the verdict on each pair of its cells.
-
-    Empty if the matrix cannot be read.
-    """
-    if "compare" not in matrix_text:
-        return ()
-    from netlab.config.matrix_file import comparisons_in
-
-    try:
-        comparisons = comparisons_in(matrix_text, "matrix.yaml")
-    except MatrixError:
-        return ()
-    aligned = [align_cells(comparison, records) for comparison in comparisons]
-    return tuple(zip(comparisons, judge_groups(aligned), strict=True))
+    return Part(name=NAME, title=TITLE, paragraphs=(*sentences, _METHOD), sheets=tuple(sheets))
 
 
 def side_words(side: Mapping[str, Level]) -> str:
@@ -105,55 +116,49 @@ def side_words(side: Mapping[str, Level]) -> str:
 
 def sheet(title: str, sides: str, rows: Sequence[Judged]) -> Table:
     """A line for each pair of cells and quantity. Trials are paired in all ``rows`` or in none."""
-    notes = Notes()
-    quantities = dict.fromkeys(row.aligned.quantity.name for row in rows)
-    subject = next(iter(quantities)) if len(quantities) == 1 else _("mean")
+    quantities = list(dict.fromkeys(row.aligned.quantity.name for row in rows))
+    several = len(quantities) > 1
+    subject = quantities[0] if len(quantities) == 1 else _("mean")
     paired = all(row.aligned.paired for row in rows)
-    return Table(
-        title=joined(": ", [title, joined(", ", [subject, sides])]),
-        corner=_("cell"),
-        columns=(
-            *(_("baseline"), _("contender"), _("ratio"), _("95 % interval")),
-            _("pairs") if paired else _("trials"),
+    columns: list[FigureColumn[Judged]] = [
+        FigureColumn(_("baseline"), lambda row: _mean_of_side(row, 0)),
+        FigureColumn(_("contender"), lambda row: _mean_of_side(row, 1)),
+        FigureColumn(_("ratio"), lambda row: row.verdict.ratio, decimals=3),
+        FigureColumn(_("95 % interval"), lambda row: interval_words(row.verdict)),
+        FigureColumn(_("pairs") if paired else _("trials"), _count),
+        FigureColumn(
             _("in words"),
-        ),
-        lines=tuple(_line(row, notes, several=len(quantities) > 1) for row in rows),
-        footnotes=notes.footnotes,
-    )
-
-
-def _line(row: Judged, notes: Notes, *, several: bool) -> TableLine:
-    aligned, verdict = row.aligned, row.verdict
-    letters, unit = notes(aligned.why_not), aligned.quantity.unit
-    old, new = (
-        TableCell(notes=letters)
-        if mean is None
-        else TableCell(joined(" ", [figure(mean), unit]), mean, unit, letters)
-        for mean in aligned.means
-    )
-    baseline_count, contender_count = (len(side) for side in aligned.figures)
-    n = (
-        str(verdict.n)
-        if aligned.paired
-        else _("{one} and {other}", one=baseline_count, other=contender_count)
-    )
-    return TableLine(
-        joined(", ", [aligned.label, aligned.quantity.name]) if several else aligned.label,
-        (
-            old,
-            new,
-            TableCell()
-            if verdict.ratio is None
-            else TableCell(figure(verdict.ratio, 3), verdict.ratio),
-            TableCell(interval_words(verdict)),
-            TableCell(n, float(verdict.n)),
-            TableCell(
-                in_words(
-                    verdict, aligned.quantity, taken_back=row.taken_back, paired=aligned.paired
-                )
+            lambda row: in_words(
+                row.verdict,
+                row.aligned.quantity,
+                taken_back=row.taken_back,
+                paired=row.aligned.paired,
             ),
         ),
+    ]
+    labels = [(row.aligned.label, row.aligned.quantity.name) for row in rows]
+    return table(
+        joined(": ", [title, joined(", ", [subject, sides])]),
+        _("cell"),
+        columns,
+        [
+            (joined(", ", label) if several else label[0], "", row)
+            for label, row in zip(labels, rows, strict=True)
+        ],
     )
+
+
+def _mean_of_side(row: Judged, side: int) -> Shown:
+    mean, unit = row.aligned.means[side], row.aligned.quantity.unit
+    text = None if mean is None else joined(" ", [figure(mean), unit])
+    return Shown(mean, row.aligned.why_not, text, unit)
+
+
+def _count(row: Judged) -> Shown:
+    """Number of the pairs of trials, or of the trials of both sides."""
+    one, other = (len(side) for side in row.aligned.figures)
+    several = _("{one} and {other}", one=one, other=other)
+    return Shown(float(row.verdict.n), text=str(row.verdict.n) if row.aligned.paired else several)
 
 
 def interval_words(verdict: Verdict) -> str:
@@ -205,25 +210,19 @@ def in_words(
     if verdict.verdict == "same within the margin":
         margin = format_share(verdict.margin)
         return _("equivalent within ±{margin} ({interval})", margin=margin, interval=between)
-    return _inconclusive(between, verdict.smallest_ratio, taken_back=taken_back)
-
-
-def _inconclusive(interval: str, smallest_ratio: float | None, *, taken_back: bool) -> str:
+    least = verdict.smallest_ratio
     if taken_back:
-        return _("inconclusive among so many comparisons ({interval})", interval=interval)
-    if smallest_ratio is None:
-        return _("inconclusive ({interval})", interval=interval)
-    return _(
-        "inconclusive ({interval}; four of five such runs would show {least} or more)",
-        interval=interval,
-        least=_least(smallest_ratio),
-    )
-
-
-def _least(ratio: float) -> str:
-    if ratio >= _TWICE:
-        return _("{times} times", times=f"{ratio:.1f}")
-    return f"{_percent(ratio - 1)} %"
+        text = _("inconclusive among so many comparisons ({interval})", interval=between)
+    elif least is None:
+        text = _("inconclusive ({interval})", interval=between)
+    else:
+        multiple = _("{times} times", times=f"{least:.1f}")
+        text = _(
+            "inconclusive ({interval}; four of five such runs would show {least} or more)",
+            interval=between,
+            least=f"{_percent(least - 1)} %" if least < _TWICE else multiple,
+        )
+    return text
 
 
 def ratio_words(ratio: float, quantity: Quantity) -> str:
@@ -232,15 +231,17 @@ def ratio_words(ratio: float, quantity: Quantity) -> str:
         return ratio_span(ratio, ratio, quantity)
     if ratio < 4 - _TWICE:
         return _TWO_TIMES[quantity.more]
-    return _TIMES[quantity.more](f"{ratio:.1f}")
+    return _(_TIMES[quantity.more].id, times=f"{ratio:.1f}")
 
 
 def ratio_span(least: float, most: float, quantity: Quantity) -> str:
     """A range of ratios, such as ``59 to 60 % shorter`` or ``80 % longer to twice as long``."""
     if most < 1:
-        return _MORE[quantity.less](spanned(_percent(1 - most), _percent(1 - least)))
+        percent = spanned(_percent(1 - most), _percent(1 - least))
+        return _(_MORE[quantity.less].id, percent=percent)
     if least >= 1 and most < _TWICE:
-        return _MORE[quantity.more](spanned(_percent(least - 1), _percent(most - 1)))
+        percent = spanned(_percent(least - 1), _percent(most - 1))
+        return _(_MORE[quantity.more].id, percent=percent)
     return spanned(ratio_words(least, quantity), ratio_words(most, quantity))
 
 
@@ -273,3 +274,99 @@ _METHOD = _(
     "ratio is contender / baseline, of geometric means. “Different” holds for all comparisons of "
     "this run together (Benjamini and Hochberg, 5 %) and requires a difference of at least 0.5 %."
 )
+
+
+def answers(verdicts: JudgedComparisons) -> tuple[AnswerLine, ...]:
+    """One line for each comparison that has pairs of cells.
+
+    If several comparisons have several pairs of cells each and show no difference, they share one
+    line, in the place of the first of these comparisons.
+    """
+    answered = [(comparison, rows) for comparison, rows in verdicts if rows]
+    alike = [(comparison, rows) for comparison, rows in answered if _shows_nothing(rows)]
+    lines: list[AnswerLine] = []
+    for number, (comparison, rows) in enumerate(answered, 1):
+        if len(alike) > 1 and _shows_nothing(rows):
+            if comparison is alike[0][0]:
+                lines.append(_without_difference(alike))
+        else:
+            lines.append(_answer(comparison, rows, number))
+    return tuple(lines)
+
+
+def _shows_nothing(rows: Sequence[Judged]) -> bool:
+    """Whether no pair of cells differs, and each quantity has several pairs."""
+    numbers = _pairs_by_quantity(rows).values()
+    return min(numbers) > 1 and all(row.verdict.verdict != "different" for row in rows)
+
+
+def _pairs_by_quantity(rows: Sequence[Judged]) -> dict[Quantity, int]:
+    """Quantity → its number of pairs of cells."""
+    numbers: dict[Quantity, int] = {}
+    for row in rows:
+        numbers[row.aligned.quantity] = numbers.get(row.aligned.quantity, 0) + 1
+    return numbers
+
+
+def _without_difference(
+    comparisons: Sequence[tuple[Comparison, Sequence[Judged]]],
+) -> AnswerLine:
+    """One line for comparisons in which no pair of cells differs."""
+    texts = []
+    for comparison, rows in comparisons:
+        numbers = [
+            _("{quantity}, {cells} pairs", quantity=quantity.name, cells=str(number))
+            for quantity, number in _pairs_by_quantity(rows).items()
+        ]
+        texts.append(_("{name} ({numbers})", name=comparison.name, numbers=joined("; ", numbers)))
+    cells = [
+        cell for _name, rows in comparisons for row in rows for cell in row.aligned.cells[::-1]
+    ]
+    sentence = _(
+        "no significant difference in any pair of cells: {comparisons}",
+        comparisons=joined("; ", texts),
+    )
+    return AnswerLine(sentence_case(sentence), tuple(dict.fromkeys(cells)), NAME)
+
+
+def _answer(comparison: Comparison, rows: Sequence[Judged], table: int) -> AnswerLine:
+    by_difference: dict[str, list[str]] = {}
+    for quantity in dict.fromkeys(row.aligned.quantity for row in rows):
+        for difference in _differences(quantity, rows):
+            by_difference.setdefault(difference, []).append(quantity.name)
+    clauses = [
+        _("{quantity} {difference}", quantity=listed(names), difference=difference)
+        for difference, names in by_difference.items()
+    ]
+    different = [row for row in rows if row.verdict.verdict == "different"]
+    cells = [cell for row in (*different, *rows) for cell in row.aligned.cells[::-1]]
+    sentence = joined(": ", [comparison.name, joined("; ", clauses)])
+    return AnswerLine(sentence, tuple(dict.fromkeys(cells)), NAME, table=table)
+
+
+def _differences(quantity: Quantity, rows: Sequence[Judged]) -> Iterator[str]:
+    """A text about the differences in one quantity.
+
+    For one pair of cells, the text states the difference and its interval. For several pairs, it
+    states the range of the significant differences, and how many pairs differ significantly.
+    """
+    pairs = [row for row in rows if row.aligned.quantity is quantity]
+    if len(pairs) == 1:
+        yield in_words(pairs[0].verdict, quantity, taken_back=pairs[0].taken_back)
+        return
+    different = [row.verdict for row in pairs if row.verdict.verdict == "different"]
+    ratios = sorted(verdict.ratio for verdict in different if verdict.ratio is not None)
+    if not ratios:
+        yield _(
+            "without a significant difference in any of {cells} pairs of cells",
+            cells=str(len(pairs)),
+        )
+        return
+    yield _(
+        "{differences} in {some} of {all} pairs of cells",
+        differences=ratio_span(ratios[0], ratios[-1], quantity)
+        if len(different) > 1
+        else in_words(different[0], quantity),
+        some=str(len(different)),
+        all=str(len(pairs)),
+    )

@@ -7,38 +7,28 @@ are those that it opened in these phases.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link
+from netlab.experiment.hosts import is_by_name
+from netlab.kinds.latency_under_load.columns import (
+    CONNECTIONS,
+    PER_MINUTE,
+    PHASE_WORDS,
+    TRIPS,
+)
 from netlab.kinds.latency_under_load.phases import (
     PHASES,
-    RPM_INTERVAL_NS,
-    RPM_INTERVALS,
     Trip,
     trips_within,
 )
 from netlab.messages import Message, _, counted, joined
 from netlab.report.tables.charts import MOST_PANELS
-from netlab.report.tables.columns import (
-    Figure,
-    FigureColumn,
-    OfTrials,
-    Shown,
-    Trials,
-    Why,
-    half_width,
-    longest,
-    mean_of_all,
-    number,
-    results_of,
-    share,
-    table,
-    trials_shown,
-)
 from netlab.report.tables.elements import (
     MBIT_PER_S,
+    AnswerLine,
     Band,
     Chart,
     ChartPanel,
@@ -47,12 +37,28 @@ from netlab.report.tables.elements import (
     Part,
     Strip,
     Table,
+    table,
 )
+from netlab.report.text.phrases import increase_words, mean_ms, rise_words
 from netlab.results.ceilings import ceiling_of
 from netlab.results.layout import Bin, TableColumn, of_pairing
 from netlab.results.load_timeline import LoadTimeline, short, thinned, timeline_of
 from netlab.results.quantities import words_of
 from netlab.stats import median
+from netlab.trial.figures import (
+    Figure,
+    FigureColumn,
+    OfTrials,
+    Shown,
+    Trials,
+    Why,
+    half_width,
+    in_unit,
+    mean_of_all,
+    number,
+    results_of,
+    share,
+)
 from netlab.trial.record import FLOWS, Record, by_cell
 
 if TYPE_CHECKING:
@@ -69,12 +75,6 @@ WAYS: Mapping[str, str] = {
     "both": _("both ways"),
 }
 """Direction of the load → its word, seen from the client."""
-
-PHASE_WORDS: Mapping[str, str] = {
-    "idle": _("idle"),
-    "loaded": _("loaded"),
-    "after": _("after"),
-}
 
 
 def load_names(records: Sequence[Record]) -> dict[str, str]:
@@ -112,7 +112,6 @@ _THROUGHPUT: Mapping[str, str] = {
 }
 _TOWARDS: Mapping[str, str] = {"client-sends": "to_server_", "server-sends": "to_client_"}
 """Direction of a one-way load → the name of its flow."""
-_RPM, _RATE = "responsiveness_per_minute", "round_trips_per_minute_loaded"
 
 
 def sheets_of(
@@ -126,7 +125,7 @@ def sheets_of(
         yield table(
             _("{pairing}: round trips with and without load", pairing=pairing_name),
             _("load"),
-            [*_TRIPS, *(_rate(way) for way in _ways(group))],
+            [*TRIPS, *(_rate(way) for way in _ways(group))],
             rows,
         )
         measured = [row for row in rows if results_of(row[2])]
@@ -135,65 +134,8 @@ def sheets_of(
         yield from _connections_sheet(pairing_name, group, measured)
 
 
-def _in(unit: str, name: str) -> str:
-    return joined(", ", [name, unit])
-
-
-def _why_no_time(phase: str, percentile: str) -> Why:
-    def why(record: Record) -> str:
-        if not record.number(f"{phase}_rtt_count"):
-            return _NO_REQUEST[phase]
-        losses = record.number(f"{phase}_lost_messages")
-        return _TOO_MANY_LOST[percentile] if losses else record.why_blank
-
-    return why
-
-
-def _why_no_increase(record: Record) -> str:
-    phase = next(
-        (name for name in ("idle", "loaded") if record.number(f"{name}_rtt_p50_ns") is None),
-        "loaded",
-    )
-    return _why_no_time(phase, "p50")(record)
-
-
 def _why_blank(record: Record) -> str:
     return record.why_blank
-
-
-def _time(heading: str, phase: str, percentile: str) -> FigureColumn[Trials]:
-    of = number(f"{phase}_rtt_{percentile}_ns", 1e-6)
-    return FigureColumn(_in("ms", heading), mean_of_all(of, _why_no_time(phase, percentile)), "ms")
-
-
-_NO_REQUEST: Mapping[str, str] = {
-    "idle": _("no request was due before the load."),
-    "loaded": _("no request was due in the loaded phase."),
-    "after": _("no request was due after the load: the queue on the path took too long to drain."),
-}
-_TOO_MANY_LOST: Mapping[str, str] = {
-    "p50": _(
-        "at least half of the requests were lost; a lost request counts as longer than any other."
-    ),
-    "p99": _(
-        "more than 1 % of the requests were lost; a lost request counts as longer than any other."
-    ),
-}
-_INCREASE = number("increase_ns", 1e-6)
-_TRIPS: Sequence[FigureColumn[Trials]] = (
-    FigureColumn(_("trials"), trials_shown),
-    _time(_("idle"), "idle", "p50"),
-    _time(_("loaded"), "loaded", "p50"),
-    _time(_("loaded, 99 %"), "loaded", "p99"),
-    _time(_("after"), "after", "p50"),
-    FigureColumn(_in("ms", _("increase")), mean_of_all(_INCREASE, _why_no_increase), "ms"),
-    FigureColumn(_in("ms", "± 95 %"), half_width(_INCREASE, _why_no_increase), "ms"),
-    FigureColumn(
-        _in("%", _("lost under load")),
-        share(number("loaded_lost_messages"), number("loaded_rtt_count"), _NO_REQUEST["loaded"]),
-        "%",
-    ),
-)
 
 
 def _ways(records: Sequence[Record]) -> tuple[str, ...]:
@@ -211,7 +153,7 @@ def _rate(way: str) -> FigureColumn[Trials]:
             return Shown(why=[_("the load went the other way.")])
         return mean_of_all(_throughput(flow), _why_blank)(trials)
 
-    return FigureColumn(_in(MBIT_PER_S, _THROUGHPUT[way]), of, MBIT_PER_S)
+    return FigureColumn(in_unit(MBIT_PER_S, _THROUGHPUT[way]), of, MBIT_PER_S)
 
 
 def _flow_in(record: Record, way: str) -> str | None:
@@ -234,6 +176,26 @@ _FlowOfTrials = tuple[Trials, str]
 """Trials of a cell, and the flow of them that a line is about."""
 
 
+def _connections_sheet(
+    pairing_name: str, records: Sequence[Record], measured: Sequence[tuple[str, str, Trials]]
+) -> Iterator[Table]:
+    """A line for each cell; nothing if there is no connection and no rate of round trips."""
+    connects = any(record.number(f"{phase}_connections") for record in records for phase in PHASES)
+    rates = [
+        column
+        for name, column in PER_MINUTE.items()
+        if any(record.number(name) for record in records)
+    ]
+    if connects or rates:
+        title = (
+            _("{pairing}: connections up to their first answer", pairing=pairing_name)
+            if connects
+            else _("{pairing}: round trips per minute", pairing=pairing_name)
+        )
+        columns = [*(CONNECTIONS if connects else ()), *rates]
+        yield table(title, _("load"), columns, measured)
+
+
 def _load_sheet(
     pairing_name: str,
     records: Sequence[Record],
@@ -246,8 +208,8 @@ def _load_sheet(
         return lambda row: made(_throughput(row[1]), _why_blank)(row[0])
 
     columns: list[FigureColumn[_FlowOfTrials]] = [
-        FigureColumn(_in(MBIT_PER_S, _("throughput")), rate(mean_of_all), MBIT_PER_S),
-        FigureColumn(_in(MBIT_PER_S, "± 95 %"), rate(half_width), MBIT_PER_S),
+        FigureColumn(in_unit(MBIT_PER_S, _("throughput")), rate(mean_of_all), MBIT_PER_S),
+        FigureColumn(in_unit(MBIT_PER_S, "± 95 %"), rate(half_width), MBIT_PER_S),
         FigureColumn(_("of the wire ceiling, %"), lambda row: _of_ceiling(row, link), "%"),
     ]
     if any(record.protocol == "UDP" for record in records):
@@ -300,75 +262,6 @@ def _fairness(row: _FlowOfTrials) -> Shown:
 def _streams(record: Record) -> int:
     streams = record.settings.get("streams")
     return streams if isinstance(streams, int) else 1
-
-
-def _connections_sheet(
-    pairing_name: str, records: Sequence[Record], measured: Sequence[tuple[str, str, Trials]]
-) -> Iterator[Table]:
-    """A line for each cell; nothing if there is no connection and no rate of round trips."""
-    connects = any(record.number(f"{phase}_connections") for record in records for phase in PHASES)
-    columns: list[FigureColumn[Trials]] = []
-    for phase in PHASES if connects else ():
-        median, most = (number(f"{phase}_connect_{name}_ns", 1e-6) for name in ("p50", "max"))
-        why = _why_no_connection(phase)
-        for words, of in (
-            (_("median"), mean_of_all(median, why)),
-            (_("longest"), longest(most, why)),
-        ):
-            columns.append(FigureColumn(joined(", ", [PHASE_WORDS[phase], words, "ms"]), of, "ms"))
-    if connects:
-        lost = share(_of_all("lost_connections"), _of_all("connections"), _NONE_REQUESTED)
-        columns.append(FigureColumn(_("lost, %"), lost, "%"))
-    for name, words, why in (
-        (_RATE, _("round trips per minute, loaded"), _why_no_rate),
-        (_RPM, _("RPM"), _why_no_rpm),
-    ):
-        if any(record.number(name) for record in records):
-            columns.append(FigureColumn(words, mean_of_all(number(name), why), "1/min"))
-    if columns:
-        title = (
-            _("{pairing}: connections up to their first answer", pairing=pairing_name)
-            if connects
-            else _("{pairing}: round trips per minute", pairing=pairing_name)
-        )
-        yield table(title, _("load"), columns, measured)
-
-
-def _of_all(name: str) -> Figure:
-    """A function that returns the sum of a figure of one trial over all phases."""
-
-    def of(record: Record) -> float | None:
-        counts = [n for phase in PHASES if (n := record.number(f"{phase}_{name}")) is not None]
-        return sum(counts) if counts else None
-
-    return of
-
-
-def _why_no_connection(phase: str) -> Why:
-    def why(record: Record) -> str:
-        if record.number(f"{phase}_connections"):
-            return _("at least half of the connections were not answered within 5 s.")
-        if record.settings.get("connect_rate_per_s") is None:
-            return _NONE_REQUESTED
-        return _("no connection was started in that phase.")
-
-    return why
-
-
-_NONE_REQUESTED = _("no connections were opened.")
-
-
-def _why_no_rate(_record: Record) -> str:
-    return _("more than 5 % of the requests under load were lost.")
-
-
-def _why_no_rpm(record: Record) -> str | Message:
-    if record.protocol != "TCP":
-        return _("RPM needs a load over TCP.")
-    duration_s, least_s = record.settings.get("duration_s"), RPM_INTERVALS * RPM_INTERVAL_NS / 1e9
-    if isinstance(duration_s, int | float) and duration_s < least_s:
-        return _("RPM needs a load of at least {least} s.", least=f"{least_s:g}")
-    return _("the sender’s TCP reported no round trips, or too few connections were answered.")
 
 
 MOST_STRIPS = 12
@@ -560,31 +453,27 @@ def _chart(panels: Sequence[ChartPanel]) -> Chart:
 
 def part(run: Run, records: Sequence[Record]) -> Part | None:
     """Tables for each pairing, then charts; ``None`` if the run has no such test."""
-    of_test = [record for record in records if record.test == TEST]
-    if not of_test:
+    if not records:
         return None
-    names, timelines = load_names(of_test), _timelines(of_test)
-    strips, left_out = charts_over_time(of_test, names, timelines)
-    return Part(
-        name=SECTION,
-        title=_("Latency under load"),
-        paragraphs=_paragraphs(of_test, timelines, left_out),
-        sheets=tuple(sheets_of(of_test, names, run.plan.link)),
-        charts=(*strips, *charts_by_phase(of_test, names, timelines)),
-    )
-
-
-def _timelines(records: Iterable[Record]) -> dict[tuple[str, int], LoadTimeline]:
-    return {
+    names = load_names(records)
+    timelines = {
         (record.cell, record.trial): timeline
         for record in records
         if (timeline := timeline_of(record)) is not None
     }
+    strips, left_out = charts_over_time(records, names, timelines)
+    return Part(
+        name=SECTION,
+        title=_("Latency under load"),
+        paragraphs=_paragraphs(records, timelines, left_out),
+        sheets=tuple(sheets_of(records, names, run.plan.link)),
+        charts=(*strips, *charts_by_phase(records, names, timelines)),
+    )
 
 
 def _paragraphs(records: Sequence[Record], timelines: Timelines, left_out: int) -> tuple[str, ...]:
     paragraphs: list[Message] = [_MEANING, _PHASES]
-    results = [record for record in records if record.status == "ok"]
+    results = results_of(records)
     if any(record.number("responsiveness_per_minute") for record in results):
         paragraphs.append(_RESPONSIVENESS)
     if timelines:
@@ -631,3 +520,50 @@ _CHARTS = _(
     "The line over time shows the shortest and the longest round trip at each point of the time "
     "axis. A lost request is marked at the height of the longest round trip."
 )
+
+
+MOST_LOAD_LINES = 3
+"""Maximum number of lines; if there would be more, all cells share one line."""
+
+
+def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
+    """One line for each cell with a result, or one line with the least and the largest increase.
+
+    Pairs of named hosts are left out here: ``pairs.answers`` makes their lines.
+    """
+    by_system = [record for record in records if not is_by_name(record.pairing)]
+    names, charts = load_names(by_system), chart_names(records)
+    cells = by_cell([r for r in results_of(by_system) if r.number("loaded_rtt_count")])
+    increases = {
+        cell: increase
+        for cell, trials in cells.items()
+        if (increase := mean_ms(trials, "increase_ns")) is not None
+    }
+    if len(cells) <= MOST_LOAD_LINES or not increases:
+        return tuple(
+            AnswerLine(
+                rise_words(trials, _load_name(trials, names)), (cell,), SECTION, charts[cell]
+            )
+            for cell, trials in list(cells.items())[:MOST_LOAD_LINES]
+        )
+    ranking = sorted(increases, key=increases.__getitem__)
+    least, most = (
+        _("{time} ({load})", time=increase_words(cells[cell]), load=_load_name(cells[cell], names))
+        for cell in (ranking[0], ranking[-1])
+    )
+    clauses = [_("Under load round trips take longer by {least} to {most}", least=least, most=most)]
+    lossy_cells = [cell for cell in cells if cell not in increases]
+    if lossy_cells:
+        clauses.append(
+            counted(
+                "in {number} cell at least half of the requests are lost",
+                "in {number} cells at least half of the requests are lost",
+                len(lossy_cells),
+            )
+        )
+    by_relevance = (ranking[-1], *ranking[:-1], *lossy_cells)
+    return (AnswerLine(joined("; ", clauses), by_relevance, SECTION, charts[by_relevance[0]]),)
+
+
+def _load_name(trials: Sequence[Record], names: dict[str, str]) -> Message:
+    return joined(", ", [trials[0].pairing, names[trials[0].cell]])

@@ -7,15 +7,17 @@ is marked and is in no mean. A role is a host, or a host in one of its networks.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 
 from netlab.ethernet import Link, best_udp_message, ip_version_of
 from netlab.experiment.hosts import is_by_name, labels_of, role_of
-from netlab.messages import _, counted, joined
+from netlab.messages import Message, _, counted, joined
 from netlab.report.sections.comparisons import in_words, interval_words
-from netlab.report.tables.elements import HeatMap, Notes, Part, Table, TableCell, TableLine
+from netlab.report.tables.elements import AnswerLine, HeatMap, Part, Table, table
+from netlab.report.text.phrases import rate_unit
 from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import figure
 from netlab.results.layout import Bin, TableColumn
@@ -23,6 +25,7 @@ from netlab.results.quantities import names_of, quantities_of
 from netlab.stats import ComparisonResult as Judged
 from netlab.stats import compare, judged_together, mean, pairs_by_block
 from netlab.stats.mesh import judge_mesh, round_trip_deviations
+from netlab.trial.figures import FigureColumn, Shown, ShownOf, Trials, blanks_of, known
 from netlab.trial.quantity import Quantity
 from netlab.trial.record import Record, by_cell
 from netlab.units import format_rate
@@ -70,31 +73,47 @@ class PairValue:
             size = best_udp_message(link.mtu_bytes, ip_version=version)
         return ceiling_of(TableColumn(first.protocol, size), [Bin(self.records, "")], link)
 
-    def place(
-        self, notes: Notes, link: Link | None, estimate: float | None, *, imported: bool
-    ) -> TableCell:
+    def shown(self, link: Link | None, estimate: float | None, *, imported: bool) -> Shown:
         """One place of the table: the mean with its number of trials, or why the place is blank.
 
         An imported figure is written as the document prints it. ``estimate``: the figure to be
         expected from what the two hosts reach with other hosts; ``None`` if the pair does not
         deviate.
         """
+        first, value, ceiling = self.records[0], self.value, self.ceiling(link)
         why: list[str] = [INSIDE] if self.inside else []
-        why += [record.why_blank for record in self.records if record.status != "ok"]
+        why += blanks_of(self.records)
         why += [PARTLY] if any(r.value("common_window") is False for r in self.records) else []
-        value = self.value
         if value is None:
-            return TableCell(notes=notes(why or [_("not recorded.")]), cell=self.records[0].cell)
-        ceiling = self.ceiling(link)
+            return Shown(why=why or [_("not recorded.")], cell=first.cell)
         if ceiling is not None and ceiling.is_exceeded_by(value * 1e6, imported=imported):
-            why.append(_above(ceiling, has_size=self.records[0].message_bytes is not None))
+            most = f"{figure(ceiling.highest_bit_per_s / 1e6)} Mbit/s"
+            sized, any_size = (_(template.id, most=most) for template in _ABOVE)
+            why.append(any_size if first.message_bytes is None else sized)
         if estimate is not None:
-            why.append(_off(estimate, self.quantity))
-        document_figure = self.records[0].value("printed_mbit_per_s")
+            expected = joined(" ", [figure(estimate), self.quantity.unit])
+            template = _LONGER if self.quantity.unit == "µs" else _BELOW
+            why.append(_(template.id, expected=expected))
+        document_figure = first.value("printed_mbit_per_s")
         text = str(document_figure) if document_figure is not None else figure(value)
         if len(self.records) > 1:
             text = joined(" ", [text, f"({len(self.values)})"])
-        return TableCell(text, value, self.quantity.unit, notes(why), self.records[0].cell)
+        return Shown(value, why, text, self.quantity.unit, first.cell)
+
+
+_ABOVE = (
+    _(
+        "above {most}, the highest payload rate that the link’s framing allows: either this is "
+        "the rate sent and not the rate received, or a clock is wrong."
+    ),
+    _(
+        "above {most}, the highest payload rate that the link’s framing allows at any message "
+        "size: either this is the rate sent and not the rate received, or a clock is wrong."
+    ),
+)
+"""For a known message size, and for an unknown one."""
+_LONGER = _("longer than its two hosts add to round trips with others, {expected}.")
+_BELOW = _("below what its two hosts reach with others, {expected}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +126,14 @@ class PairMatrix:
     spots: Mapping[tuple[str, str], PairValue]
     """(client, server) → the trials of this pair."""
 
-    def means(self, spots: Sequence[PairValue]) -> TableCell:
+    def means(self, spots: Sequence[PairValue]) -> Shown:
         """The mean of the pairs that used a cable and have a figure, with their number."""
-        values = [
-            pair_value.value
-            for pair_value in spots
-            if not pair_value.inside and pair_value.value is not None
-        ]
+        values = [spot.value for spot in spots if not spot.inside and spot.value is not None]
         if not values:
-            return TableCell()
+            return Shown()
         value = mean(values)
         text = joined(" ", [figure(value), f"({len(values)})"])
-        return TableCell(text, value, self.quantity.unit)
+        return Shown(value, text=text, unit=self.quantity.unit)
 
     def strays(self) -> dict[tuple[str, str], float]:
         """(client, server) → expected figure, for pairs that deviate from the hosts' other pairs.
@@ -203,56 +218,28 @@ def _inside(trials: Sequence[Record], client: str, server: str) -> bool:
 
 
 def _sheet(pair_matrix: PairMatrix, link: Link | None, *, imported: bool) -> Table:
-    notes, strays = Notes(), pair_matrix.strays()
-    lines = []
-    for client in pair_matrix.roles:
-        row = {server: pair_matrix.spots.get((client, server)) for server in pair_matrix.roles}
-        places = [
-            pair_value.place(notes, link, strays.get((client, server)), imported=imported)
-            if pair_value
-            else TableCell(notes=notes([NOT_REQUESTED]))
-            for server, pair_value in row.items()
-        ]
-        lines.append(
-            TableLine(client, (*places, pair_matrix.means([s for s in row.values() if s])))
-        )
-    by_server: dict[str, list[PairValue]] = {role: [] for role in pair_matrix.roles}
-    for (_client, server), pair_value in pair_matrix.spots.items():
-        by_server[server].append(pair_value)
-    columns = [pair_matrix.means(by_server[role]) for role in pair_matrix.roles]
-    lines.append(TableLine(_MEAN, (*columns, pair_matrix.means(list(pair_matrix.spots.values())))))
-    return Table(
-        title=_("{quantity}; rows: clients, columns: servers", quantity=pair_matrix.title),
-        corner=_("client \\ server"),
-        columns=(*pair_matrix.roles, _MEAN),
-        lines=tuple(lines),
-        footnotes=notes.footnotes,
+    """A line for each client; the last line and the last column have the means."""
+    spots, roles, strays = pair_matrix.spots, pair_matrix.roles, pair_matrix.strays()
+    shown = {at: spot.shown(link, strays.get(at), imported=imported) for at, spot in spots.items()}
+    blank = Shown(why=[NOT_REQUESTED])
+    rows: dict[str, dict[str, Shown]] = {
+        client: {
+            **{server: shown.get((client, server), blank) for server in roles},
+            _MEAN: pair_matrix.means([spot for at, spot in spots.items() if at[0] == client]),
+        }
+        for client in roles
+    }
+    rows[_MEAN] = {
+        server: pair_matrix.means([spot for at, spot in spots.items() if at[1] == server])
+        for server in roles
+    }
+    rows[_MEAN][_MEAN] = pair_matrix.means(list(spots.values()))
+    return table(
+        _("{quantity}; rows: clients, columns: servers", quantity=pair_matrix.title),
+        _("client \\ server"),
+        [FigureColumn(heading, itemgetter(heading)) for heading in (*roles, _MEAN)],
+        [(label, "", row) for label, row in rows.items()],
     )
-
-
-def _above(ceiling: Ceiling, *, has_size: bool) -> str:
-    most = f"{figure(ceiling.highest_bit_per_s / 1e6)} Mbit/s"
-    if has_size:
-        return _(
-            "above {most}, the highest payload rate that the link’s framing allows: either this is "
-            "the rate sent and not the rate received, or a clock is wrong.",
-            most=most,
-        )
-    return _(
-        "above {most}, the highest payload rate that the link’s framing allows at any message "
-        "size: either this is the rate sent and not the rate received, or a clock is wrong.",
-        most=most,
-    )
-
-
-def _off(estimate: float, quantity: Quantity) -> str:
-    figure_expected = joined(" ", [figure(estimate), quantity.unit])
-    if quantity.unit == "µs":
-        return _(
-            "longer than its two hosts add to round trips with others, {expected}.",
-            expected=figure_expected,
-        )
-    return _("below what its two hosts reach with others, {expected}.", expected=figure_expected)
 
 
 def _map(pair_matrix: PairMatrix, number: int) -> HeatMap | None:
@@ -318,6 +305,45 @@ MAX_LINES = 60
 ONE_EACH = _("cannot tell: one trial each way")
 
 
+@dataclass(frozen=True, slots=True)
+class _BothWays:
+    """One figure of a pair of machines in both directions."""
+
+    setup: str
+    quantity: Quantity
+    ends: tuple[str, str]
+    one_way: Mapping[int, float]
+    """Trial → figure, from the first of ``ends`` to the other."""
+    other_way: Mapping[int, float]
+    alone: Judged
+    """The verdict without the correction for other pairs."""
+    verdict: Judged
+
+    def mean(self, figures: Mapping[int, float]) -> Shown:
+        """The geometric mean."""
+        value = math.exp(mean([math.log(value) for value in figures.values()]))
+        text = joined(" ", [figure(value), self.quantity.unit])
+        return Shown(value, text=text, unit=self.quantity.unit)
+
+    @property
+    def words(self) -> str:
+        """The verdict in words."""
+        if self.verdict.verdict == "cannot tell":
+            return ONE_EACH
+        taken_back = self.verdict.verdict != self.alone.verdict
+        return in_words(self.verdict, self.quantity, taken_back=taken_back)
+
+
+_BOTH_WAYS: Sequence[FigureColumn[_BothWays]] = (
+    FigureColumn(_("one → other"), lambda row: row.mean(row.one_way)),
+    FigureColumn(_("other → one"), lambda row: row.mean(row.other_way)),
+    FigureColumn(_("ratio"), lambda row: row.verdict.ratio, decimals=3),
+    FigureColumn(_("95 % interval"), lambda row: interval_words(row.verdict)),
+    FigureColumn(_("pairs"), lambda row: float(row.verdict.n), decimals=0),
+    FigureColumn(_("in words"), lambda row: row.words),
+)
+
+
 def asymmetry_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Table | None:
     """Both directions of each pair of machines, side by side; ``None`` without such a pair.
 
@@ -327,55 +353,36 @@ def asymmetry_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Tabl
     """
     figures = _figures(records, names)
     pairs = []
-    for (label, quantity, sender, receiver), trials in figures.items():
-        return_trials = figures.get((label, quantity, receiver, sender))
-        if return_trials is not None and sender < receiver:
-            old, new = pairs_by_block(trials, return_trials)
-            own_verdict = compare(old, new, paired=True)
-            if own_verdict.ratio is not None:
-                pairs.append(
-                    (label, quantity, sender, receiver, trials, return_trials, own_verdict)
-                )
+    for (setup, quantity, *ends), trials in figures.items():
+        return_trials = figures.get((setup, quantity, ends[1], ends[0]))
+        if return_trials is not None and ends[0] < ends[1]:
+            alone = compare(*pairs_by_block(trials, return_trials), paired=True)
+            if alone.ratio is not None:
+                pairs.append((setup, quantity, (ends[0], ends[1]), trials, return_trials, alone))
     if not pairs:
         return None
     verdicts = judged_together([pair[-1] for pair in pairs])
-    several = len({label for label, *_ in pairs}) > 1
-    rated = [
-        (
-            verdict,
-            TableLine(
-                _labelled(label if several else "", " ↔ ", (sender, receiver)),
-                (
-                    _geometric(trials, quantity),
-                    _geometric(return_trials, quantity),
-                    TableCell(figure(verdict.ratio or 0, 3), verdict.ratio),
-                    TableCell(interval_words(verdict)),
-                    TableCell(str(verdict.n), float(verdict.n)),
-                    TableCell(_words(verdict, quantity, own_verdict=own_verdict)),
-                ),
-            ),
+    rows = [_BothWays(*pair, verdict) for pair, verdict in zip(pairs, verdicts, strict=True)]
+    rows.sort(
+        key=lambda row: (
+            row.verdict.verdict != "different",
+            -abs(math.log(row.verdict.ratio or 1)),
         )
-        for (label, quantity, sender, receiver, trials, return_trials, own_verdict), verdict in zip(
-            pairs, verdicts, strict=True
-        )
-    ]
-    rated.sort(
-        key=lambda pair: (pair[0].verdict != "different", -abs(math.log(pair[0].ratio or 1)))
     )
-    return Table(
-        title=_(
-            "One direction against the other (the {shown} that differ most, of {all})",
-            shown=MAX_LINES,
-            all=len(rated),
-        )
-        if len(rated) > MAX_LINES
-        else _("One direction against the other"),
-        corner=_("pair: one ↔ other"),
-        columns=(
-            *(_("one → other"), _("other → one"), _("ratio"), _("95 % interval"), _("pairs")),
-            _("in words"),
-        ),
-        lines=tuple(line for _, line in rated[:MAX_LINES]),
+    several = len({row.setup for row in rows}) > 1
+    title = _(
+        "One direction against the other (the {shown} that differ most, of {all})",
+        shown=MAX_LINES,
+        all=len(rows),
+    )
+    return table(
+        title if len(rows) > MAX_LINES else _("One direction against the other"),
+        _("pair: one ↔ other"),
+        _BOTH_WAYS,
+        [
+            (_labelled(row.setup if several else "", " ↔ ", row.ends), "", row)
+            for row in rows[:MAX_LINES]
+        ],
     )
 
 
@@ -407,22 +414,10 @@ def _sender_and_receiver(record: Record) -> tuple[str, str] | None:
     return (server, client) if direction == "server-sends" else (client, server)
 
 
-def _geometric(figures: Mapping[int, float], quantity: Quantity) -> TableCell:
-    value = math.exp(mean([math.log(value) for value in figures.values()]))
-    return TableCell(joined(" ", [figure(value), quantity.unit]), value, quantity.unit)
-
-
 def _labelled(setup: str, arrow: str, ends: Sequence[str]) -> str:
     """A label such as ``UDP 1472: alpha → beta``; ``setup`` is empty if all lines share it."""
     pair = joined(arrow, ends)
     return joined(": ", [setup, pair]) if setup else pair
-
-
-def _words(verdict: Judged, quantity: Quantity, *, own_verdict: Judged) -> str:
-    """The verdict in words. ``own_verdict``: the verdict without the correction for other pairs."""
-    if verdict.verdict == "cannot tell":
-        return ONE_EACH
-    return in_words(verdict, quantity, taken_back=verdict.verdict != own_verdict.verdict)
 
 
 def offered_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Table | None:
@@ -437,52 +432,28 @@ def offered_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Table 
     ]
     if not any(record.number("sent_bit_per_s") is not None for record in paced):
         return None
-    notes = Notes()
     cells = by_cell(paced)
     several = len({names[cell] for cell in cells}) > 1
-    ranking = sorted(cells.values(), key=lambda trials: -(_lost_share(trials) or 0.0))
-    return Table(
-        title=_(
-            "UDP: offered, sent, received (the {shown} that lost most, of {all})",
-            shown=MAX_LINES,
-            all=len(ranking),
-        )
-        if len(ranking) > MAX_LINES
-        else _("UDP: offered, sent, received"),
-        corner=_("sender → receiver"),
-        columns=(
-            _("offered, {unit}", unit="Mbit/s"),
-            _("sent, {unit}", unit="Mbit/s"),
-            _("received, {unit}", unit="Mbit/s"),
-            *(_("lost, %"), _("jitter, µs")),
-        ),
-        lines=tuple(
-            _offered_line(trials, names if several else {}, notes) for trials in ranking[:MAX_LINES]
-        ),
-        footnotes=notes.footnotes,
+    ranking = sorted(cells.items(), key=lambda of_cell: -(_lost_share(of_cell[1]) or 0.0))
+    title = _(
+        "UDP: offered, sent, received (the {shown} that lost most, of {all})",
+        shown=MAX_LINES,
+        all=len(ranking),
     )
-
-
-def _offered_line(trials: Sequence[Record], names: Mapping[str, str], notes: Notes) -> TableLine:
-    """The line of one cell; ``names`` is empty if all lines have the same setup."""
-    ends = _sender_and_receiver(trials[0]) or ()
-    blanks = notes([r.why_blank for r in trials if r.status != "ok"])
-    received = [
-        value / 1e6
-        for r in trials
-        for flow in r.flows.values()
-        if (value := flow.throughput_bit_per_s) is not None
-    ]
-    loss = _lost_share(trials)
-    return TableLine(
-        _labelled(names.get(trials[0].cell, ""), " → ", ends),
-        (
-            _mean([(_offered(trials[0]) or 0) / 1e6], "Mbit/s", ()),
-            _mean(_numbers(trials, "sent_bit_per_s", 1e6), "Mbit/s", blanks),
-            _mean(received, "Mbit/s", blanks),
-            _mean([] if loss is None else [100 * loss], "%", blanks),
-            _mean(_numbers(trials, "receiver_jitter_ns", 1e3), "µs", blanks),
-        ),
+    return table(
+        title if len(ranking) > MAX_LINES else _("UDP: offered, sent, received"),
+        _("sender → receiver"),
+        _OFFERED,
+        [
+            (
+                _labelled(
+                    names[cell] if several else "", " → ", _sender_and_receiver(trials[0]) or ()
+                ),
+                "",
+                trials,
+            )
+            for cell, trials in ranking[:MAX_LINES]
+        ],
     )
 
 
@@ -512,13 +483,116 @@ def _lost_share(trials: Sequence[Record]) -> float | None:
     )
 
 
-def _numbers(trials: Sequence[Record], name: str, scale: float) -> list[float]:
-    numbers = (record.number(name) for record in trials if record.status == "ok")
-    return [value / scale for value in numbers if value is not None]
+def _received(trials: Trials) -> Shown:
+    """The mean of what the receivers took in; notes say why trials have no result."""
+    rates = [
+        rate
+        for trial in trials
+        for flow in trial.flows.values()
+        if (rate := flow.throughput_bit_per_s) is not None
+    ]
+    return Shown(mean(rates) / 1e6 if rates else None, blanks_of(trials))
 
 
-def _mean(values: Sequence[float], unit: str, why_not: tuple[str, ...]) -> TableCell:
-    if not values:
-        return TableCell(notes=why_not)
-    value = mean(values)
-    return TableCell(figure(value), value, unit)
+def _or_why(of: Callable[[Trials], float | None]) -> ShownOf[Trials]:
+    def shown(trials: Trials) -> Shown:
+        value = of(trials)
+        return Shown(value, blanks_of(trials) if value is None else ())
+
+    return shown
+
+
+def _lost_percent(trials: Trials) -> float | None:
+    share = _lost_share(trials)
+    return None if share is None else 100 * share
+
+
+_OFFERED: Sequence[FigureColumn[Trials]] = (
+    FigureColumn(
+        _("offered, {unit}", unit="Mbit/s"),
+        lambda trials: (_offered(trials[0]) or 0) / 1e6,
+        "Mbit/s",
+    ),
+    FigureColumn(
+        _("sent, {unit}", unit="Mbit/s"), _or_why(known("sent_bit_per_s", 1e-6)), "Mbit/s"
+    ),
+    FigureColumn(_("received, {unit}", unit="Mbit/s"), _received, "Mbit/s"),
+    FigureColumn(_("lost, %"), _or_why(_lost_percent), "%"),
+    FigureColumn(_("jitter, µs"), _or_why(known("receiver_jitter_ns", 1e-3)), "µs"),
+)
+
+
+_SECTION = "every-host-with-every-other"
+_TIME_UNITS = ("µs", "ms")
+"""Units of times: the pair with the largest figure is the slowest."""
+
+
+def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
+    """One line for each quantity and combination of settings, without pairs inside one host."""
+    by_name = [record for record in records if is_by_name(record.pairing)]
+    names = names_of(by_name)
+    groups: dict[tuple[str, str], dict[str, list[Record]]] = {}
+    quantities: dict[str, Quantity] = {}
+    for record in by_name:
+        server, client = labels_of(record.pairing)
+        if record.same_host or server == client:
+            continue
+        for quantity in quantities_of(record):
+            if quantity.in_unit(record) is not None:
+                quantities[quantity.name] = quantity
+                pairs = groups.setdefault((names[record.cell], quantity.name), {})
+                pairs.setdefault(record.pairing, []).append(record)
+    return tuple(
+        _answer(title, quantities[quantity], pairs, number)
+        for number, ((title, quantity), pairs) in enumerate(groups.items(), start=1)
+    )
+
+
+def _answer(
+    title: str, quantity: Quantity, pairs: dict[str, list[Record]], number: int
+) -> AnswerLine:
+    means = {pairing: _pair_mean(trials, quantity) for pairing, trials in pairs.items()}
+    slow = max if quantity.unit in _TIME_UNITS else min
+    worst = slow(means, key=lambda pairing: means[pairing])
+    usual_means = [value for pairing, value in means.items() if pairing != worst] or [means[worst]]
+    server, client = labels_of(worst)
+    slowest = _("{client} to {server}", client=client, server=server)
+    unit, spell = _unit_of(quantity, max(means.values()))
+    sentence = _(
+        "{title}: {least} to {most} {unit} between {pairs}; slowest {slowest}: {worst} {unit}",
+        title=title,
+        least=spell(min(usual_means)),
+        most=spell(max(usual_means)),
+        unit=unit,
+        pairs=counted("{number} pair", "{number} pairs", len(usual_means)),
+        slowest=slowest,
+        worst=spell(means[worst]),
+    )
+    cells = [pairs[worst][0].cell, *(trials[0].cell for trials in pairs.values())]
+    return AnswerLine(
+        sentence if len(means) > 1 else _answer_of_one(title, slowest, means[worst], quantity),
+        tuple(dict.fromkeys(cells)),
+        _SECTION,
+        f"{_SECTION}-{number}",
+    )
+
+
+def _answer_of_one(title: str, slowest: str, value: float, quantity: Quantity) -> Message:
+    unit, spell = _unit_of(quantity, value)
+    return _(
+        "{title}: {value} {unit}, {pair}", title=title, value=spell(value), unit=unit, pair=slowest
+    )
+
+
+def _unit_of(quantity: Quantity, most: float) -> tuple[str, Callable[[float], str]]:
+    """(unit of a line's numbers, function that formats them); Gbit/s from 1000 Mbit/s upwards."""
+    if quantity.unit != "Mbit/s":
+        return quantity.unit, lambda value: figure(value, 1)
+    unit, scale = rate_unit(most * quantity.scale)
+    decimals = 1 if scale == quantity.scale else 3
+    return unit, lambda value: figure(value * quantity.scale / scale, decimals)
+
+
+def _pair_mean(trials: Sequence[Record], quantity: Quantity) -> float:
+    figures = [quantity.in_unit(trial) for trial in trials]
+    return mean([value for value in figures if value is not None])

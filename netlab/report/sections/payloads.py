@@ -7,176 +7,87 @@ at message sizes around this payload.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from dataclasses import replace
 
-from netlab.ethernet import IpVersion, Link, ceiling_bit_per_s, ip_version_of
-from netlab.messages import _, joined
-from netlab.report.tables.charts import WIRE_CEILING, curve_sizes, in_panels, with_shares
-from netlab.report.tables.elements import Chart, Curve, Notes, Part, Table, TableCell, TableLine
+from netlab.ethernet import IpVersion, Link, ip_version_of
+from netlab.findings.finding import Finding, Kind
+from netlab.kinds.payload_search.columns import CUT_UP, FOUND, FRAMES
+from netlab.messages import Message, _, joined
+from netlab.report.tables.charts import ceiling_curve, in_panels, with_shares
+from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, Table, table
+from netlab.report.text.phrases import listed, spanned
 from netlab.results.quantities import names_of, words_of
 from netlab.stats import mean
-from netlab.trial.record import Record
-
-_FOUND = ("payload_bytes", "path_mtu_bytes", "path_mtu_evidence")
-_COLUMNS = (
-    *(_("payload"), _("path MTU"), _("known by")),
-    *(_("payload to client"), _("path MTU to client"), _("known by (to client)")),
-    *(_("interface MTU"), _("sizes tried")),
-)
-_FRAMES = {
-    _("frames seen"): "captured_frame_bytes",
-    _("frames seen, one byte more"): "captured_next_frame_bytes",
-}
-"""Heading of a column → name of the recorded lengths of captured frames."""
-_CUT_UP = {
-    _("fragments of one byte more"): "next_client_ip_fragments_created",
-    _("reassembled from them"): "next_server_ip_reassembled",
-}
-"""Heading of a column → name of the recorded counter. A search sends a few messages that are one
-byte too long for one packet, and the hosts count their fragments."""
-_EVIDENCE = {
-    "emsgsize": _("the sender’s system"),
-    "icmp": _("a router’s message (ICMP)"),
-    "timeout": _("silence: longer packets vanish"),
-    "dropped": _("an interface that drops longer packets"),
-    "mss": _("the segment size that TCP negotiated"),
-    "protocol": _("the protocol: it allows no longer message"),
-}
+from netlab.trial.figures import results_of
+from netlab.trial.record import Record, by_cell
 
 
-def part(records: Sequence[Record], link: Link | None) -> Part | None:
+def part(searches: Sequence[Record], link: Link | None) -> Part | None:
     """The results of the payload searches; ``None`` if the run has no such search."""
-    searches = [record for record in records if record.test == "payload_search"]
     if not searches:
         return None
-    names = names_of(searches)
-    charts = _charts(searches, link)
+    groups: dict[tuple[str, IpVersion], list[Record]] = {}
+    for record in results_of(searches):
+        if record.series("sweep_message_bytes"):
+            version = ip_version_of(record.settings)
+            groups.setdefault((record.protocol, version), []).append(record)
+    charts = tuple(_chart(*group, swept, link) for group, swept in groups.items())
     return Part(
         name="payload",
         title=_("Payload of one frame"),
         paragraphs=(_MEANING, *([_SWEEP] if charts else [])),
-        sheets=(_sheet(searches, names),),
+        sheets=(_sheet(searches),),
         charts=charts,
     )
 
 
-def _sheet(records: Sequence[Record], names: dict[str, str]) -> Table:
-    notes = Notes()
-    captured = any("captured" in record.measured for record in records)
+def _sheet(records: Sequence[Record]) -> Table:
+    names = names_of(records)
     cut_up = any("next_passed" in record.measured for record in records)
-    lines = []
-    for cell in dict.fromkeys(record.cell for record in records):
-        trials = [record for record in records if record.cell == cell]
-        results = [record for record in trials if record.status == "ok"]
-        letters = notes(record.why_blank for record in trials if record.status != "ok")
-        columns = [flow + name for flow in ("", "to_client_") for name in _FOUND]
-        places = [_values(results, name, letters, notes) for name in columns]
-        places.append(_values(results, "interface_mtu_bytes", letters, notes))
-        letters = (*letters, *notes(_unswept(results)))
-        probe_counts = [float(len(record.series("probed_message_bytes"))) for record in results]
-        places.append(_numbers(probe_counts, letters))
-        if cut_up:
-            places += [_pieces(results, name, notes) for name in _CUT_UP.values()]
-        if captured:
-            places += [_frames(results, name, notes) for name in _FRAMES.values()]
-        label = joined(" ", [trials[0].pairing, names[cell]])
-        lines.append(TableLine(label, tuple(places), cell))
-    return Table(
-        title=_("The largest payload that fits into one frame, bytes"),
-        corner=_("cell"),
-        columns=(*_COLUMNS, *(_CUT_UP if cut_up else ()), *(_FRAMES if captured else ())),
-        lines=tuple(lines),
-        footnotes=notes.footnotes,
-    )
-
-
-def _values(
-    results: Sequence[Record], name: str, letters: tuple[str, ...], notes: Notes
-) -> TableCell:
-    """The value that the trials found; all values if they differ."""
-    if not results:
-        return TableCell(notes=letters)
-    evidence = [text for record in results if (text := record.text(name)) is not None]
-    if evidence:
-        return TableCell(joined("; ", dict.fromkeys(_EVIDENCE.get(t, t) for t in evidence)))
-    numbers = [value for record in results if (value := record.number(name)) is not None]
-    if not numbers:
-        return TableCell(notes=notes([_("the host’s system does not report it.")]))
-    return _numbers(numbers, ())
-
-
-def _pieces(results: Sequence[Record], name: str, notes: Notes) -> TableCell:
-    """A counter of fragments; empty for TCP, whose segments are never fragmented."""
-    probes = [record for record in results if "next_passed" in record.measured]
-    if any(record.measured["next_passed"] is False for record in probes):
-        return TableCell(notes=notes([_("fragmented messages did not arrive.")]))
-    counts = {value for record in probes if (value := record.number(name)) is not None}
-    text = joined(", ", [f"{value:.0f}" for value in sorted(counts)])
-    return TableCell(text, min(counts) if len(counts) == 1 else None, "")
-
-
-def _frames(results: Sequence[Record], name: str, notes: Notes) -> TableCell:
-    """Lengths of the captured frames, without their FCS: ``38 and 1514``."""
-    if not results:
-        return TableCell()
-    lengths = sorted({round(size) for record in results for size in record.series(name)})
-    if lengths:
-        return TableCell(reduce(_and, map(str, lengths)))
-    reasons = dict.fromkeys(str(r.values.get("capture_reason", "")) for r in results)
-    text = joined("; ", [reason for reason in reasons if reason])
-    why = _("nothing was captured: {reasons}.", reasons=text) if text else _("not captured.")
-    return TableCell(notes=notes([why]))
-
-
-def _and(some: str, more: str) -> str:
-    return _("{some} and {more}", some=some, more=more)
-
-
-def _unswept(results: Sequence[Record]) -> list[str]:
-    """A note on the message sizes of the sweep that have no point in the chart."""
-    sizes = sorted({s for r in results for s in r.series("sweep_failed_message_bytes")})
-    if not sizes:
-        return []
-    listed = joined(", ", [f"{size:.0f}" for size in sizes])
-    return [_("the sweep has no result at {sizes}.", sizes=listed)]
-
-
-def _numbers(values: Sequence[float], letters: tuple[str, ...]) -> TableCell:
-    differing = sorted(set(values))
-    text = joined(", ", [f"{value:.0f}" for value in differing])
-    value = differing[0] if len(differing) == 1 else None
-    return TableCell(text, value, "byte" if value is not None else "", letters)
-
-
-def _charts(records: Sequence[Record], link: Link | None) -> tuple[Chart, ...]:
-    """Throughput over message size, if it was swept: a chart for each protocol and IP version."""
-    groups: dict[tuple[str, IpVersion], list[Record]] = {}
-    for record in records:
-        if record.status == "ok" and record.series("sweep_message_bytes"):
-            version = ip_version_of(record.settings)
-            groups.setdefault((record.protocol, version), []).append(record)
-    return tuple(
-        _chart(protocol, version, group, link) for (protocol, version), group in groups.items()
+    captured = any("captured" in record.measured for record in records)
+    return table(
+        _("The largest payload that fits into one frame, bytes"),
+        _("cell"),
+        (*FOUND, *(CUT_UP if cut_up else ()), *(FRAMES if captured else ())),
+        [
+            (joined(" ", [trials[0].pairing, names[cell]]), cell, trials)
+            for cell, trials in by_cell(records).items()
+        ],
     )
 
 
 def _chart(
-    protocol: str,
-    ip_version: IpVersion,
-    group: Sequence[Record],
-    link: Link | None,
+    protocol: str, ip_version: IpVersion, group: Sequence[Record], link: Link | None
 ) -> Chart:
+    """Throughput over message size, where it was swept."""
     lines = []
     settings = words_of(group, ("protocol", "ip_version"), brief=True)
-    for index, cell in enumerate(dict.fromkeys(record.cell for record in group)):
-        trials = [record for record in group if record.cell == cell]
+    for index, (cell, trials) in enumerate(by_cell(group).items()):
+        rates_by_size: dict[float, list[float]] = {}
+        for record in trials:
+            rates = record.series("sweep_throughput_bit_per_s")
+            for size, rate in zip(record.series("sweep_message_bytes"), rates, strict=False):
+                rates_by_size.setdefault(size, []).append(rate)
+        points = tuple((size, mean(rates) / 1e6) for size, rates in sorted(rates_by_size.items()))
         words = (trials[0].pairing, *settings[cell])
         label = joined(", ", [word for word in words if word])
-        lines.append(Curve(label, index, _points(trials), joined=False, words=words))
+        lines.append(Curve(label, index, points, joined=False, words=words))
     sizes = sorted({round(x) for line in lines for x, _ in line.points})
     payload = group[0].number("payload_bytes")
-    marks = [size for size in (payload, 2 * payload if payload else None) if size is not None]
+    marks = [payload, 2 * payload] if payload else []
     ticks = sorted({float(sizes[0]), *(x for x in marks if x <= sizes[-1]), float(sizes[-1])})
+    ceilings: tuple[Curve, ...] = ()
+    if link is not None and not any(record.same_host for record in group):
+        # The path may carry less than the link does: the ceiling is that of the path found.
+        path_mtu = group[0].number("path_mtu_bytes")
+        mtu_bytes = link.mtu_bytes if path_mtu is None else min(link.mtu_bytes, round(path_mtu))
+        ceilings = ceiling_curve(
+            "UDP" if protocol == "UDP" else "TCP",
+            sizes,
+            replace(link, mtu_bytes=mtu_bytes),
+            ip_version=ip_version,
+            timestamps=group[0].flow("").tcp_timestamps is not False,
+        )
     chart = Chart(
         name=f"payload-{protocol.lower()}-ipv{ip_version}",
         title=_(
@@ -188,52 +99,10 @@ def _chart(
         x_ticks=tuple((x, f"{x:.0f}") for x in ticks),
         log_x=False,
         lines=tuple(lines),
-        ceilings=_ceilings(protocol, ip_version, group, sizes, link),
+        ceilings=ceilings,
         from_zero=False,
     )
     return with_shares(in_panels(chart))
-
-
-def _points(trials: Sequence[Record]) -> tuple[tuple[float, float | None], ...]:
-    """(message size, mean Mbit/s over the trials), from left to right."""
-    rates_by_size: dict[float, list[float]] = {}
-    for record in trials:
-        sizes = record.series("sweep_message_bytes")
-        rates = record.series("sweep_throughput_bit_per_s")
-        for size, rate in zip(sizes, rates, strict=False):
-            rates_by_size.setdefault(size, []).append(rate)
-    return tuple((size, mean(rates) / 1e6) for size, rates in sorted(rates_by_size.items()))
-
-
-def _ceilings(
-    protocol: str,
-    ip_version: IpVersion,
-    group: Sequence[Record],
-    sizes: Sequence[int],
-    link: Link | None,
-) -> tuple[Curve, ...]:
-    """The wire ceiling at each message size, for the path MTU that the search found."""
-    if link is None or any(record.same_host for record in group):
-        return ()
-    path_mtu = group[0].number("path_mtu_bytes")
-    mtu_bytes = link.mtu_bytes if path_mtu is None else min(link.mtu_bytes, round(path_mtu))
-    flow = group[0].flow("")
-    points: list[tuple[float, float | None]] = []
-    for size in curve_sizes(sizes, mtu_bytes, ip_version):
-        try:
-            ceiling = ceiling_bit_per_s(
-                link.rate_bit_per_s,
-                "UDP" if protocol == "UDP" else "TCP",
-                size,
-                mtu_bytes,
-                ip_version=ip_version,
-                timestamps=flow.tcp_timestamps is not False,
-                vlan=link.vlan,
-            )
-        except ValueError:
-            continue
-        points.append((float(size), ceiling / 1e6))
-    return (Curve(WIRE_CEILING, 0, tuple(points)),) if points else ()
 
 
 _MEANING = _(
@@ -248,3 +117,66 @@ _SWEEP = _(
     "allows at that size. TCP cuts its stream itself, so its ceiling is level. The axis does not "
     "begin at zero."
 )
+
+
+_SECTION = "payload"
+
+
+def answers(records: Sequence[Record], findings: Sequence[Finding]) -> tuple[AnswerLine, ...]:
+    """A line for each IP version: the payload of one frame, by protocol.
+
+    If pairings differ in their payloads, each payload is followed by its pairings. If a finding
+    states the cost of one byte more than fits into a frame, the last line gives this cost.
+    """
+    versions: dict[int, list[Record]] = {}
+    for record in records:
+        if record.number("payload_bytes") is not None:
+            versions.setdefault(ip_version_of(record.settings), []).append(record)
+    lines = [_of_version(version, searches) for version, searches in sorted(versions.items())]
+    costs = [finding for finding in findings if finding.kind is Kind.BYTE_MORE]
+    return (*lines, *([_cost_of_one_byte(costs)] if costs else []))
+
+
+def _of_version(version: int, records: Sequence[Record]) -> AnswerLine:
+    protocols = dict.fromkeys(record.protocol for record in records)
+    payloads = [_of_protocol(protocol, records) for protocol in protocols]
+    mtus = sorted({round(mtu) for r in records if (mtu := r.number("path_mtu_bytes"))})
+    sentence = _(
+        "IPv{version}: one frame carries {payloads}",
+        version=str(version),
+        payloads=listed(payloads),
+    )
+    if mtus:
+        sizes = listed([str(mtu) for mtu in mtus])
+        sentence = _("{payloads}; path MTU {sizes} bytes", payloads=sentence, sizes=sizes)
+    cells = tuple(dict.fromkeys(record.cell for record in records))
+    return AnswerLine(
+        sentence, cells, _SECTION, f"{_SECTION}-{records[0].protocol.lower()}-ipv{version}"
+    )
+
+
+def _of_protocol(protocol: str, records: Sequence[Record]) -> Message:
+    """A text such as ``1472 bytes over UDP``, with the pairings if their payloads differ."""
+    sizes: dict[int, dict[str, None]] = {}
+    for record in records:
+        payload = record.number("payload_bytes")
+        if record.protocol == protocol and payload is not None:
+            sizes.setdefault(round(payload), {})[record.pairing] = None
+    parts = [
+        str(size)
+        if len(sizes) == 1
+        else _("{size} ({pairings})", size=str(size), pairings=listed([*pairings]))
+        for size, pairings in sizes.items()
+    ]
+    return _("{sizes} bytes over {protocol}", sizes=listed(parts), protocol=protocol)
+
+
+def _cost_of_one_byte(findings: Sequence[Finding]) -> AnswerLine:
+    shares = sorted(finding.evidence["cost_share"] for finding in findings)
+    least, most = (f"{100 * share:.1f}" for share in (shares[0], shares[-1]))
+    cells = tuple(dict.fromkeys(cell for finding in findings for cell in finding.cells))
+    sentence = _(
+        "UDP: one byte more than fits into a frame costs {span} % of throughput",
+        span=spanned(least, most),
+    )
+    return AnswerLine(sentence, cells, _SECTION, f"{_SECTION}-udp")

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from netlab.ethernet import GAP_BYTES, Link, packet_wire_bytes
 from netlab.kinds import KINDS
 from netlab.messages import _, counted, joined
 from netlab.report.sections.round_trips import NO_LINK, SAME_HOST, packets_of
-from netlab.report.tables.elements import Notes, Part, Table, TableCell, TableLine
+from netlab.report.tables.elements import Part, Table, table
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of, quantities_of
 from netlab.stats import mean, mean_absolute_deviation, standard_deviation, variance
+from netlab.trial.figures import WHOLE, FigureColumn, Shown, ShownOf, number
 from netlab.trial.record import Record, by_cell
 
 MAX_SHOWN = 6
@@ -26,11 +28,6 @@ MAX_CELLS = 60
 REPEATS_A_SHEET = 15
 """Maximum number of repeats (columns) in a table; further repeats are in another table below."""
 
-_SUMMARY = (
-    *(_("mean"), _("standard deviation"), _("variance")),
-    _("mean absolute deviation"),
-)
-
 
 @dataclass(frozen=True, slots=True)
 class _FigureRow:
@@ -38,9 +35,45 @@ class _FigureRow:
 
     label: str
     unit: str
+    trials: Sequence[Record]
     values: tuple[float | None, ...]
     decimals: tuple[int, int, int]
     """Numbers of decimals: of a repeat, of the mean, of the deviations."""
+
+    @property
+    def known(self) -> list[float]:
+        """The values of the repeats that have one."""
+        return [value for value in self.values if value is not None]
+
+    def repeat(self, at: int) -> Shown:
+        """The figure of one repeat, or why there is none."""
+        value, trial = self.values[at], self.trials[at]
+        if value is not None:
+            return Shown(value, text=figure(value, self.decimals[0]), unit=self.unit)
+        return Shown(why=[trial.why_blank if trial.status != "ok" else _("not recorded.")])
+
+    def mean(self) -> Shown:
+        """The mean of the known values."""
+        if not self.known:
+            return Shown()
+        value = mean(self.known)
+        return Shown(value, text=figure(value, self.decimals[1]), unit=self.unit)
+
+    def deviation(self, of: Callable[[Sequence[float]], float], power: str = "") -> Shown:
+        """A measure of how far the known values are from their mean."""
+        if len(self.known) < 2:
+            return Shown(why=[_("one value has no deviation.")] if self.known else ())
+        value = of(self.known)
+        unit = f"{self.unit}{power}" if self.unit else ""
+        return Shown(value, text=figure(value, self.decimals[2]), unit=unit)
+
+
+_SUMMARY: Sequence[FigureColumn[_FigureRow]] = (
+    FigureColumn(_("mean"), _FigureRow.mean),
+    FigureColumn(_("standard deviation"), lambda row: row.deviation(standard_deviation)),
+    FigureColumn(_("variance"), lambda row: row.deviation(variance, "²")),
+    FigureColumn(_("mean absolute deviation"), lambda row: row.deviation(mean_absolute_deviation)),
+)
 
 
 def part(
@@ -79,31 +112,21 @@ def part(
 
 def _repeats(title: str, trials: Sequence[Record], *, imported: bool) -> list[Table]:
     """The repeats of a cell, fifteen in each sheet; the last sheet also has the deviations."""
-    rows = _rows(trials, imported=imported)
-    ends = range(0, len(trials), REPEATS_A_SHEET)
+    rows = [(row.label, "", row) for row in _rows(trials, imported=imported)]
     sheets = []
-    for start in ends:
-        notes = Notes()
-        part_of = trials[start : start + REPEATS_A_SHEET]
-        last = start == ends[-1]
-        lines = []
-        for row in rows:
-            values = row.values[start : start + REPEATS_A_SHEET]
-            places = [
-                _place(value, row.decimals[0], row.unit, notes, record)
-                for value, record in zip(values, part_of, strict=True)
-            ]
-            places += _summaries(row, notes) if last else []
-            lines.append(TableLine(row.label, tuple(places)))
+    for start in range(0, len(trials), REPEATS_A_SHEET):
+        until = min(start + REPEATS_A_SHEET, len(trials))
+        columns: list[FigureColumn[_FigureRow]] = [
+            FigureColumn(str(trials[at].trial), partial(_FigureRow.repeat, at=at))
+            for at in range(start, until)
+        ]
+        continued = _("{title}: repeat by repeat (continued)", title=title)
         sheets.append(
-            Table(
-                title=_("{title}: repeat by repeat (continued)", title=title)
-                if start
-                else _("{title}: repeat by repeat", title=title),
-                corner=_("repeat"),
-                columns=(*(str(r.trial) for r in part_of), *(_SUMMARY if last else ())),
-                lines=tuple(lines),
-                footnotes=notes.footnotes,
+            table(
+                continued if start else _("{title}: repeat by repeat", title=title),
+                _("repeat"),
+                [*columns, *(_SUMMARY if until == len(trials) else ())],
+                rows,
             )
         )
     return sheets
@@ -111,21 +134,27 @@ def _repeats(title: str, trials: Sequence[Record], *, imported: bool) -> list[Ta
 
 def _rows(trials: Sequence[Record], *, imported: bool) -> list[_FigureRow]:
     """Elapsed time first, then every figure that at least one repeat has."""
-    seconds = 2 if imported else 3
-    rows = [_row(_("elapsed, s"), "s", trials, _seconds("elapsed_ns"), (seconds, 3, 4))]
-    for name, words in _CPU_TIMES.items():
-        rows.append(_row(words, "s", trials, _seconds(name), (3, 3, 4)))
+
+    def row(
+        label: str, unit: str, of: Callable[[Record], float | None], *decimals: int
+    ) -> _FigureRow:
+        values = tuple(of(record) if record.status == "ok" else None for record in trials)
+        of_repeat, of_mean, of_deviation = decimals
+        return _FigureRow(label, unit, trials, values, (of_repeat, of_mean, of_deviation))
+
+    elapsed = row(_("elapsed, s"), "s", _seconds("elapsed_ns"), 2 if imported else 3, 3, 4)
+    rows = [row(words, "s", _seconds(name), 3, 3, 4) for name, words in _CPU_TIMES.items()]
     if trials[0].protocol == "UDP":
-        rows.append(_row(_("lost messages"), "", trials, _lost, (0, 1, 1)))
-    quotient = _row(_("elapsed / transactions, µs"), "µs", trials, _each_us, (2, 2, 2))
+        rows.append(row(_("lost messages"), "", number("lost_messages"), 0, 1, 1))
+    quotient = row(_("elapsed / transactions, µs"), "µs", _each_us, 2, 2, 2)
     if trials[0].test in ("round_trip", "connect"):
         rows.append(quotient)
     for quantity in quantities_of(trials[0]):
         label = joined(", ", [quantity.name, quantity.unit])
-        row = _row(label, quantity.unit, trials, quantity.in_unit, (2, 2, 3))
+        of_quantity = row(label, quantity.unit, quantity.in_unit, 2, 2, 3)
         # In an imported run the mean equals this quotient; the table has only one of the two rows.
-        rows += [row] if row.values != quotient.values else []
-    return [rows[0], *(row for row in rows[1:] if any(v is not None for v in row.values))]
+        rows += [of_quantity] if of_quantity.values != quotient.values else []
+    return [elapsed, *(row for row in rows if row.known)]
 
 
 _CPU_TIMES = {
@@ -140,17 +169,6 @@ _CPU_TIMES = {
 }
 
 
-def _row(
-    label: str,
-    unit: str,
-    trials: Sequence[Record],
-    of: Callable[[Record], float | None],
-    decimals: tuple[int, int, int],
-) -> _FigureRow:
-    values = tuple(of(record) if record.status == "ok" else None for record in trials)
-    return _FigureRow(label, unit, values, decimals)
-
-
 def _seconds(name: str) -> Callable[[Record], float | None]:
     def of(record: Record) -> float | None:
         value = record.number(name)
@@ -159,45 +177,12 @@ def _seconds(name: str) -> Callable[[Record], float | None]:
     return of
 
 
-def _lost(record: Record) -> float | None:
-    return record.number("lost_messages")
-
-
 def _each_us(record: Record) -> float | None:
     """Elapsed time for each transaction; ``None`` unless one request is in flight at a time."""
     elapsed, transactions = record.number("elapsed_ns"), record.number("transactions")
     if elapsed is None or not transactions or record.settings.get("outstanding", 1) != 1:
         return None
     return elapsed / transactions / 1e3
-
-
-def _place(
-    value: float | None, decimals: int, unit: str, notes: Notes, record: Record
-) -> TableCell:
-    if value is not None:
-        return TableCell(figure(value, decimals), value, unit)
-    why = record.why_blank if record.status != "ok" else _("not recorded.")
-    return TableCell(notes=notes([why]))
-
-
-def _summaries(row: _FigureRow, notes: Notes) -> list[TableCell]:
-    values = [value for value in row.values if value is not None]
-    of_mean, of_deviation = row.decimals[1:]
-    if not values:
-        return [TableCell()] * len(_SUMMARY)
-    middle = mean(values)
-    places = [TableCell(figure(middle, of_mean), middle, row.unit)]
-    if len(values) < 2:
-        blank = TableCell(notes=notes([_("one value has no deviation.")]))
-        return [*places, *([blank] * (len(_SUMMARY) - 1))]
-    square = f"{row.unit}²" if row.unit else ""
-    for value, unit in (
-        (standard_deviation(values), row.unit),
-        (variance(values), square),
-        (mean_absolute_deviation(values), row.unit),
-    ):
-        places.append(TableCell(figure(value, of_deviation), value, unit))
-    return places
 
 
 def _paragraphs(cells: int, never_tight: Sequence[str]) -> tuple[str, ...]:
@@ -231,7 +216,8 @@ _MEANING = _(
 )
 
 
-_COLUMNS = (_("bytes per message"), "byte/s", "Mbit/s", _("share of the link, %"))
+_CountedBytes = tuple[float, float] | str
+"""Bytes of a message and bytes per second as counted, or why these are not known."""
 
 
 def framing_sheet(title: str, trials: Sequence[Record], link: Link | None) -> Table | None:
@@ -239,75 +225,71 @@ def framing_sheet(title: str, trials: Sequence[Record], link: Link | None) -> Ta
 
     ``None`` unless the cell is a stream in one direction with a known elapsed time.
     """
-    timed = [record for record in trials if _time_s(record) is not None and "" in record.flows]
+    timed = [record for record in trials if _received_bytes(record) is not None]
     size = trials[0].message_bytes
     if trials[0].test != "stream" or not timed or size is None:
         return None
-    notes = Notes()
-    seconds = sum(time for record in timed if (time := _time_s(record)) is not None)
+    seconds = sum((record.number("elapsed_ns") or 0) / 1e9 for record in timed)
     received = sum(_received_bytes(record) or 0 for record in timed)
-    sent_bytes, has_count = _sent_bytes(timed, received)
-    lines = [
-        TableLine(_("payload received"), _places(float(size), received / seconds, link, notes)),
+    # Only with a given number of messages do the sender's count and the elapsed time belong to the
+    # same messages.
+    sizes_sent = [
+        (record.message_bytes or 0) * count
+        for record in timed
+        if "count" in record.settings and (count := record.flow("").sent_messages)
     ]
-    for label, gaps in ((_WITHOUT, False), (_WITH, True)):
+    has_count = len(sizes_sent) == len(timed)
+    sent_bytes = sum(sizes_sent) if has_count else received
+    rows: list[tuple[str, str, _CountedBytes]] = [
+        (_("payload received"), "", (float(size), received / seconds))
+    ]
+    for label, gaps in (
+        (_("frames with preamble, without the gaps"), False),
+        (_("frames with preamble and gaps"), True),
+    ):
         share = _frames_share(timed[0], link, gaps=gaps)
         if isinstance(share, str):
-            blank = TableCell(notes=notes([share]))
-            lines.append(TableLine(label, (blank,) * len(_COLUMNS)))
+            rows.append((label, "", share))
         else:
-            message_bytes = round(size * share, 6)
-            lines.append(
-                TableLine(label, _places(message_bytes, share * sent_bytes / seconds, link, notes))
-            )
-    return Table(
-        title=_("{title}: throughput over all repeats, by what is counted", title=title)
+            counted_bytes = round(size * share, 6)
+            rows.append((label, "", (counted_bytes, share * sent_bytes / seconds)))
+    title = (
+        _("{title}: throughput over all repeats, by what is counted", title=title)
         if has_count
         else _(
             "{title}: throughput over all repeats, by what is counted; frames are those of the "
             "received payload",
             title=title,
-        ),
-        corner=_("counted"),
-        columns=_COLUMNS,
-        lines=tuple(lines),
-        footnotes=notes.footnotes,
+        )
+    )
+    return table(title, _("counted"), _framing_columns(link), rows)
+
+
+def _framing_columns(link: Link | None) -> Sequence[FigureColumn[_CountedBytes]]:
+    def if_known(of: Callable[[float, float], float | Shown]) -> ShownOf[_CountedBytes]:
+        return lambda row: Shown(why=[row]) if isinstance(row, str) else of(*row)
+
+    def of_link(_message_bytes: float, bytes_per_s: float) -> float | Shown:
+        return Shown(why=[NO_LINK]) if link is None else 800 * bytes_per_s / link.rate_bit_per_s
+
+    return (
+        FigureColumn(_("bytes per message"), if_known(_message_bytes), "byte"),
+        FigureColumn("byte/s", if_known(lambda _size, rate: rate), "byte/s", WHOLE),
+        FigureColumn("Mbit/s", if_known(lambda _size, rate: 8 * rate / 1e6), "Mbit/s"),
+        FigureColumn(_("share of the link, %"), if_known(of_link), "%"),
     )
 
 
-_WITHOUT = _("frames with preamble, without the gaps")
-_WITH = _("frames with preamble and gaps")
-
-
-def _time_s(record: Record) -> float | None:
-    elapsed = record.number("elapsed_ns")
-    return elapsed / 1e9 if elapsed and _received_bytes(record) is not None else None
+def _message_bytes(size: float, _bytes_per_s: float) -> Shown:
+    return Shown(size, text=f"{size:,.0f}" if size == int(size) else None)
 
 
 def _received_bytes(record: Record) -> float | None:
-    """Payload received in the window (the measured time): throughput times elapsed time."""
+    """Payload received in the measured time: throughput times elapsed time, if it is known."""
     flow, elapsed = record.flows.get(""), record.number("elapsed_ns")
-    if flow is None or flow.throughput_bit_per_s is None or elapsed is None:
+    if flow is None or flow.throughput_bit_per_s is None or not elapsed:
         return None
     return flow.throughput_bit_per_s * elapsed / 8e9
-
-
-def _sent_bytes(records: Sequence[Record], received: float) -> tuple[float, bool]:
-    """(bytes sent onto the link, whether the sender counted them).
-
-    The sender's count is used only for trials with a given number of messages: only in these trials
-    do the sender's count and the elapsed time belong to the same messages.
-    """
-    sizes = [record.message_bytes or 0 for record in records]
-    counts = [
-        flow.sent_messages
-        if "count" in record.settings and (flow := record.flow("")).sent_messages
-        else None
-        for record in records
-    ]
-    if any(count is None for count in counts):
-        return received, False
-    return sum(size * (n or 0) for size, n in zip(sizes, counts, strict=True)), True
 
 
 def _frames_share(record: Record, link: Link | None, *, gaps: bool) -> float | str:
@@ -324,21 +306,3 @@ def _frames_share(record: Record, link: Link | None, *, gaps: bool) -> float | s
     payload_bytes = (record.flow("").mss_bytes if tcp else record.message_bytes) or 0
     gap = 0 if gaps else GAP_BYTES
     return sum(packet_wire_bytes(size, vlan=link.vlan) - gap for size in packets) / payload_bytes
-
-
-def _places(
-    message_bytes: float, bytes_per_s: float, link: Link | None, notes: Notes
-) -> tuple[TableCell, ...]:
-    size_text = f"{message_bytes:,.0f}" if message_bytes == int(message_bytes) else None
-    mbit = 8 * bytes_per_s / 1e6
-    if link is None:
-        share = TableCell(notes=notes([NO_LINK]))
-    else:
-        percent = 800 * bytes_per_s / link.rate_bit_per_s
-        share = TableCell(figure(percent), percent, "%")
-    return (
-        TableCell(size_text or figure(message_bytes), message_bytes, "byte"),
-        TableCell(f"{bytes_per_s:,.0f}", bytes_per_s, "byte/s"),
-        TableCell(figure(mbit), mbit, "Mbit/s"),
-        share,
-    )

@@ -10,29 +10,24 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from netlab.ethernet import Link, ip_version_of, packets, transfer_wire_bytes
-from netlab.messages import _, joined
+from netlab.kinds.round_trip.columns import HANDSHAKE, PERCENTILES, TIMES
+from netlab.messages import Message, _, counted, joined
 from netlab.report.tables.charts import MOST_LINES, in_panels
-from netlab.report.tables.columns import (
+from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, Table, table
+from netlab.report.text.phrases import in_us, percentile_words, with_interval
+from netlab.results.labels import figure
+from netlab.results.layout import of_pairing
+from netlab.results.quantities import names_of, quantities_of, words_of
+from netlab.stats import MIN_TRIALS, interval, mean
+from netlab.stats.histogram import Histogram
+from netlab.trial.figures import (
     FigureColumn,
     Shown,
     Trials,
-    known,
     mean_of,
-    number,
-    numbers,
     pooled,
     results_of,
-    share,
-    table,
-    trials_shown,
 )
-from netlab.report.tables.elements import Chart, Curve, Part, Table
-from netlab.report.tables.tables import FEW_TRIALS
-from netlab.results.columns import PERCENTILES
-from netlab.results.layout import of_pairing
-from netlab.results.quantities import names_of, words_of
-from netlab.stats import MIN_TRIALS, interval
-from netlab.stats.histogram import Histogram
 from netlab.trial.record import Record, by_cell
 
 SAME_HOST = _("server and client are one host: no cable was touched.")
@@ -112,77 +107,12 @@ def _part(
 
 def _times(test: str, pairing: str, records: Sequence[Record], names: dict[str, str]) -> Table:
     pairing_name = of_pairing(pairing, same_host=any(record.same_host for record in records))
-    title, columns = _("{pairing}: time of a round trip", pairing=pairing_name), _TIMES
+    title, columns = _("{pairing}: time of a round trip", pairing=pairing_name), TIMES
     if test == "connect":
         title = _("{pairing}: time of a transaction", pairing=pairing_name)
-        columns = (*columns, _HANDSHAKE)
+        columns = (*columns, HANDSHAKE)
     rows = [(names[cell], cell, trials) for cell, trials in by_cell(records).items()]
     return table(title, _("cell"), columns, rows)
-
-
-def _trials(trials: Trials) -> Shown:
-    blanks = [record.why_blank for record in trials if record.status != "ok"]
-    if blanks and len(blanks) < len(trials):
-        blanks = [
-            _("{some} of {total} trials {why}", some=blanks.count(why), total=len(trials), why=why)
-            for why in dict.fromkeys(blanks)
-        ]
-    return trials_shown(trials, blanks)
-
-
-def _half_width(trials: Trials) -> Shown:
-    means = numbers(trials, "rtt_mean_ns")
-    if len(means) < MIN_TRIALS:
-        return Shown(why=[FEW_TRIALS] if means else ())
-    return Shown(interval(means).half_width / 1e3)
-
-
-def _percentile(share: Fraction) -> Callable[[Trials], Shown]:
-    """A percentile of the round trips of all trials together."""
-
-    def shown(trials: Trials) -> Shown:
-        histogram = pooled(trials)
-        if histogram is None:
-            return Shown(why=_no_singles(trials))
-        few = _(
-            "the {share} percentile needs at least {least} round trips.",
-            share=f"{float(100 * share):g} %",
-            least=f"{int(1 / (1 - share)):,}",
-        )
-        value = histogram.percentile(share)
-        return Shown(why=[few]) if value is None else Shown(value / 1e3)
-
-    return shown
-
-
-def _longest(trials: Trials) -> Shown:
-    times = numbers(trials, "rtt_max_ns")
-    return Shown(max(times) / 1e3) if times else Shown(why=_no_singles(trials))
-
-
-def _no_singles(trials: Trials) -> list[str]:
-    return [_("single times are not recorded, only their sum.")] if results_of(trials) else []
-
-
-def _requests(record: Record) -> float | None:
-    """The requests that ended."""
-    losses, transactions = record.number("lost_messages"), record.number("transactions")
-    return None if losses is None or transactions is None else losses + transactions
-
-
-_TIMES: Sequence[FigureColumn[Trials]] = (
-    FigureColumn(_("trials"), _trials),
-    FigureColumn(_("transactions/s"), known("transactions_per_s"), "1/s"),
-    FigureColumn(_("mean, µs"), known("rtt_mean_ns", 1e-3), "µs"),
-    FigureColumn("± 95 %, µs", _half_width, "µs"),
-    *(
-        FigureColumn(joined(", ", [f"{float(100 * share):g} %", "µs"]), _percentile(share), "µs")
-        for share in PERCENTILES.values()
-    ),
-    FigureColumn(_("longest, µs"), _longest, "µs"),
-    FigureColumn(_("lost, %"), share(number("lost_messages"), _requests, _("not counted.")), "%"),
-)
-_HANDSHAKE = FigureColumn(_("handshake, µs"), known("client_connect_mean_ns", 1e-3), "µs")
 
 
 def _curves(test: str, title: str, records: Sequence[Record]) -> tuple[Chart, ...]:
@@ -218,8 +148,7 @@ def _lines(records: Sequence[Record]) -> tuple[Curve, ...]:
     several = len({pairing for pairing, _cell in places}) > 1
     curves = []
     for index, ((pairing, cell), size) in enumerate(places.items()):
-        results = [r for r in records if r.cell == cell and r.status == "ok"]
-        histogram = pooled(results)
+        histogram = pooled([record for record in records if record.cell == cell])
         if histogram is not None and histogram.count > 1:
             label = joined(" ", [pairing, names[cell]]) if several else names[cell]
             size_words = "" if size is None else _("{size} bytes", size=size)
@@ -430,3 +359,108 @@ _STACK_COLUMNS: Sequence[FigureColumn[_Parts]] = tuple(
         (_("timestamps"), _stamps),
     )
 )
+
+
+MOST_TRIP_LINES = 4
+"""Maximum number of lines of a test; if there would be more, all cells share one line."""
+_STATED = (0.99,)
+
+
+def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
+    """Lines with the shortest and longest mean of each protocol and size, and their intervals."""
+    lines: list[AnswerLine] = []
+    for test in dict.fromkeys(record.test for record in records):
+        results = [
+            record
+            for record in records
+            if record.test == test and record.status == "ok" and _means_us([record])
+        ]
+        names = names_of(results, leaving_out=("protocol", "message_bytes"), brief=True)
+        groups: dict[str, list[Record]] = {}
+        for record in results:
+            size = "" if record.message_bytes is None else str(record.message_bytes)
+            words = [word for word in (record.protocol, size) if word]
+            groups.setdefault(joined(" ", words), []).append(record)
+        if len(groups) > MOST_TRIP_LINES:
+            groups = {results[0].protocol: results}
+            names = names_of(results, brief=True)
+        lines += [_answer(test, title, group, names) for title, group in groups.items()]
+    return tuple(lines)
+
+
+def _answer(test: str, title: str, records: Sequence[Record], names: dict[str, str]) -> AnswerLine:
+    trials_of = by_cell(records)
+    cells = sorted(trials_of, key=lambda cell: mean(_means_us(trials_of[cell])))
+    section = test.replace("_", "-")
+    subject = _("a connection with its answer") if test == "connect" else _("a round trip")
+    if len(cells) == 1:
+        trials = trials_of[cells[0]]
+        histogram = pooled(trials)
+        text = _(
+            "{title}: {time} {what} ({trials})",
+            title=title,
+            time=_time(trials),
+            what=subject,
+            trials=counted("{number} trial", "{number} trials", len(trials)),
+        )
+        percentiles = () if histogram is None else percentile_words(histogram, _STATED, in_us)
+        return AnswerLine(joined(", ", [text, *percentiles]), tuple(cells), section, section)
+    if _overlap([trials_of[cell] for cell in cells]):
+        # No cell is named, because chance may decide which cell has the shortest mean.
+        least, most = (_interval(trials_of[cell]) for cell in (cells[0], cells[-1]))
+        sentence = _(
+            "{title}: {what} takes {least} to {most} µs",
+            title=title,
+            what=subject,
+            least=least,
+            most=most,
+        )
+        return AnswerLine(sentence, (cells[-1], *cells[:-1]), section, section)
+    several = len({record.pairing for record in records}) > 1
+    least, most = (
+        _(
+            "{time} ({cell})",
+            time=_time(trials_of[cell]),
+            cell=_trip_name(trials_of[cell], names, several=several),
+        )
+        for cell in (cells[0], cells[-1])
+    )
+    sentence = _(
+        "{title}: {what} takes {least} to {most}", title=title, what=subject, least=least, most=most
+    )
+    return AnswerLine(sentence, (cells[-1], *cells[:-1]), section, section)
+
+
+def _trip_name(trials: Sequence[Record], names: dict[str, str], *, several: bool) -> str:
+    words = [trials[0].pairing] if several else []
+    return joined(", ", [*words, *([names[trials[0].cell]] if names[trials[0].cell] else [])])
+
+
+def _means_us(trials: Sequence[Record]) -> list[float]:
+    """The means of the trials. Trials without a mean (imported pings with a lost answer) are left
+    out.
+    """
+    (quantity,) = quantities_of(trials[0])
+    means = [quantity.in_unit(trial) for trial in trials]
+    return [value for value in means if value is not None]
+
+
+def _overlap(cells: Sequence[Sequence[Record]]) -> bool:
+    """Whether the intervals of all cells have a value in common."""
+    values = [_means_us(trials) for trials in cells]
+    if any(len(means) < MIN_TRIALS for means in values):
+        return False
+    ends = [(mean(means), interval(means).half_width) for means in values]
+    return max(mid - half for mid, half in ends) <= min(mid + half for mid, half in ends)
+
+
+def _time(trials: Sequence[Record]) -> Message:
+    """A text such as ``124.0 ± 1.4 µs``, with as many digits as the interval justifies."""
+    return joined(" ", [_interval(trials), "µs"])
+
+
+def _interval(trials: Sequence[Record]) -> str:
+    values = _means_us(trials)
+    if len(values) < MIN_TRIALS:
+        return figure(mean(values))
+    return with_interval(mean(values), interval(values).half_width)

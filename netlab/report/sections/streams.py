@@ -1,244 +1,38 @@
-"""Streams → the sections on their findings and limits, and on message loss and CPU load.
-
-A group of cells shares pairing, protocol, message size and direction of the data (flow). A sample
-holds the values of one direction in one trial.
-"""
+"""Streams → the section on message loss and CPU load; where they reach the wire ceiling."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
+from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name
-from netlab.findings.derived import StreamSample
-from netlab.findings.finding import Finding, Group, Kind, in_trials
-from netlab.findings.stream_rules import DELIVERED
-from netlab.messages import Message, _, counted, joined, sentence_case
+from netlab.findings.traffic import LINK_FULL
+from netlab.messages import Message, _, counted, joined
 from netlab.report.tables.charts import in_panels
-from netlab.report.tables.elements import Chart, Curve, Part, Table, TableCell, TableLine
-from netlab.report.text import summary
-from netlab.report.text.findings import CALLED, shown_by
-from netlab.results.labels import figure
-from netlab.results.layout import BinGrid, TableColumn, lay_out
-from netlab.stats import mean, rounded
-from netlab.trial.record import FLOWS, Record, server_sends
-
-if TYPE_CHECKING:
-    from netlab.findings.analysis import Analysis
-
-_NOT_SHOWN = _("not shown")
-
-_LIMITS_MEANING = _(
-    "The limits that the records show. Wire: throughput is at least 98 % of its ceiling (96 % "
-    "with data both ways); all other limits only below that. Sender’s CPU: its one thread was on a "
-    "CPU for at least 95 % of the window. Receiver’s CPU: its queue was at least 80 % full in most "
-    "samples. Others on a CPU, or a quota: for more than 5 % of the window a thread was "
-    "ready to run but had no CPU, or the quota made it wait in more than 5 % of its periods. "
-    "Sender’s call rate: its send calls take at least 80 % of the window, and nine of ten found "
-    "room in the socket, so they do not wait for a queue. Window, buffer and congestion: TCP’s own "
-    "account, for at least half of the window; congestion only if segments were retransmitted. Not "
-    "determined: all of this is recorded, and none of it shows a limit."
+from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, table
+from netlab.report.text.phrases import (
+    listed,
+    share_words,
+    spanned,
+    throughput,
+    throughput_with_interval,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _LimitRow:
-    """One limit of one group of cells, or of several groups that differ only in message size."""
-
-    groups: tuple[Group, ...]
-    kind: Kind | None
-    samples: tuple[StreamSample, ...]
-    of_cells: int
-    """Number of cells with a result in these groups."""
-    of_trials: int
-    """Number of trials in these groups."""
-    of_trials_of_cells: int
-    """Number of all trials in the cells with this limit."""
-    finding: Finding | None
-
-    @property
-    def cells(self) -> int:
-        """Number of cells with this limit."""
-        return len({sample.cell for sample in self.samples})
-
-    @property
-    def whole(self) -> bool:
-        """Whether every trial of every cell has this limit."""
-        return self.cells == self.of_cells and len(self.samples) == self.of_trials
-
-    @property
-    def counted(self) -> Message:
-        """Number of cells with this limit. If not all trials of these cells have the limit, the
-        number of trials with the limit follows.
-        """
-        cells = _("{some} of {all}", some=self.cells, all=self.of_cells)
-        if len(self.samples) == self.of_trials_of_cells:
-            return cells
-        trials = in_trials(len(self.samples), self.of_trials_of_cells)["in_trials"]
-        return joined(", ", (cells, trials))
-
-    @property
-    def label(self) -> str:
-        """The groups as text, such as ``WW TCP 64, 576``."""
-        first = self.groups[0]
-        sizes = ", ".join(str(group.message_bytes) for group in self.groups)
-        words = (first.pairing, first.protocol, sizes, first.flow)
-        return joined(" ", [word for word in words if word])
-
-    def joins(self, row: _LimitRow) -> bool:
-        """Whether both rows can share a line: the same limit holds for all their cells."""
-        last, first = self.groups[-1], row.groups[0]
-        return (
-            self.kind is row.kind
-            and self.kind in (None, Kind.WIRE_CEILING)
-            and (last.pairing, last.protocol, last.flow)
-            == (first.pairing, first.protocol, first.flow)
-            and self.whole
-            and row.whole
-        )
-
-
-def findings_and_limits(run: Analysis) -> tuple[Part, ...]:
-    """All findings, the limits of the run's streams, and the remarks of an imported document.
-
-    A part without content is left out.
-    """
-    every = (summary.all_findings(run), _limits(run), summary.stated(run))
-    return tuple(part for part in every if part is not None)
-
-
-def _limits(run: Analysis) -> Part | None:
-    unpaced = [sample for sample in run.samples if not sample.paced]
-    limits = [finding for finding in run.limits if finding.kind is not Kind.PACING]
-    if not limits:
-        return None
-    sheet = Table(
-        title=_("Bottlenecks"),
-        corner=_("messages, bytes"),
-        columns=(_("limited by"), _("cells"), _("of the ceiling, %"), _("evidence")),
-        lines=tuple(_limit_line(row) for row in _limit_rows(unpaced, limits)),
-    )
-    advices = dict.fromkeys(limit.advice for limit in limits if limit.severity == "warning")
-    advice = tuple(_("{advice}.", advice=sentence_case(text)) for text in advices)
-    return Part(
-        name="limits", title=_("Limits"), paragraphs=(_LIMITS_MEANING, *advice), sheets=(sheet,)
-    )
-
-
-def _limit_rows(unpaced: Sequence[StreamSample], findings: Iterable[Finding]) -> list[_LimitRow]:
-    """A row for each group and limit. Successive rows are joined if ``_LimitRow.joins`` permits."""
-    groups: dict[Group, list[StreamSample]] = {}
-    for sample in unpaced:
-        groups.setdefault(sample.group, []).append(sample)
-    limits = [(finding, frozenset(finding.trials)) for finding in findings]
-    rows: list[_LimitRow] = []
-    for group, samples in groups.items():
-        rest = samples
-        for finding, trials in limits:
-            limited = [sample for sample in rest if (sample.cell, sample.trial) in trials]
-            if limited and _is_about(finding.group, group):
-                _add_limit(rows, _limit_row(group, samples, limited, finding))
-                rest = [sample for sample in rest if (sample.cell, sample.trial) not in trials]
-        if rest:
-            _add_limit(rows, _limit_row(group, samples, rest, None))
-    return rows
-
-
-def _is_about(broad: Group, group: Group) -> bool:
-    """Whether a finding about ``broad`` (one group or several) is also about ``group``."""
-    return (
-        broad.pairing == group.pairing
-        and broad.flow == group.flow
-        and broad.protocol in ("", group.protocol)
-        and broad.message_bytes in (None, group.message_bytes)
-    )
-
-
-def _limit_row(
-    group: Group,
-    samples: Sequence[StreamSample],
-    limited: Sequence[StreamSample],
-    finding: Finding | None,
-) -> _LimitRow:
-    cells = {sample.cell for sample in limited}
-    return _LimitRow(
-        (group,),
-        None if finding is None else finding.kind,
-        tuple(limited),
-        len({sample.cell for sample in samples}),
-        len(samples),
-        sum(sample.cell in cells for sample in samples),
-        finding,
-    )
-
-
-def _add_limit(rows: list[_LimitRow], row: _LimitRow) -> None:
-    if rows and rows[-1].joins(row):
-        last = rows.pop()
-        row = _LimitRow(
-            (*last.groups, *row.groups),
-            row.kind,
-            (*last.samples, *row.samples),
-            last.of_cells + row.of_cells,
-            last.of_trials + row.of_trials,
-            last.of_trials_of_cells + row.of_trials_of_cells,
-            None,
-        )
-    rows.append(row)
-
-
-def _limit_line(row: _LimitRow) -> TableLine:
-    shares = [s.ceiling_share for s in row.samples if s.ceiling_share is not None]
-    return TableLine(
-        row.label,
-        (
-            TableCell(_NOT_SHOWN if row.kind is None else CALLED[row.kind]),
-            TableCell(row.counted, row.cells, "cells"),
-            TableCell(_span(shares)),
-            TableCell(_evidence(row)),
-        ),
-    )
-
-
-def _evidence(row: _LimitRow) -> str:
-    if row.kind is not None and row.finding is not None:
-        return shown_by(row.kind, row.finding.evidence)
-    datagrams = [sample for sample in row.samples if sample.protocol == "UDP"]
-    arrived = [s.delivered_share for s in datagrams if s.delivered_share is not None]
-    if row.kind is None and arrived and min(arrived) < DELIVERED:
-        span = _span([min(1.0, share) for share in arrived])
-        return _("{percent} % of what was sent arrived", percent=span)
-    return ""
-
-
-def _span(shares: Sequence[float]) -> str:
-    """The shares in per cent, such as ``27.5`` or ``27.5 to 33.2``; empty without shares."""
-    if not shares:
-        return ""
-    least, most = (str(rounded(100 * share, 1)) for share in (min(shares), max(shares)))
-    return least if least == most else _("{low} to {high}", low=least, high=most)
-
+from netlab.results.ceilings import ceiling_of
+from netlab.results.layout import Bin, BinGrid, Layout, TableColumn, lay_out
+from netlab.stats import MIN_TRIALS, interval, mean, median
+from netlab.trial.figures import WHOLE, FigureColumn, results_of
+from netlab.trial.record import FLOWS, Record, server_sends
 
 MAX_CHARTS = 12
 MAX_SHOWN_LINES = 40
 """Maximum number of lines of a table. A longer table is folded, because charts show its figures."""
 
-
-Drop = Callable[[str, Record], float | None]
-"""(flow, record) → a count of drops in one trial; ``None`` if it is not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoadColumn:
-    """One column of the table: a figure of each trial, in per cent."""
-
-    label: str
-    of: Callable[[str, Record], float | None]
-    """(flow, record) → the figure; ``None`` if it is not known."""
-    who: str = ""
-    """The end that the figure belongs to, if a chart shows both ends."""
+_Group = tuple[BinGrid, TableColumn]
+"""The cells of one column of a table of throughput."""
+_OfFlow = Callable[[str, Record], float | None]
+"""(flow, record) → a figure of one trial; ``None`` if it is not known."""
 
 
 def loss_and_cpu(records: Sequence[Record]) -> Part | None:
@@ -246,100 +40,85 @@ def loss_and_cpu(records: Sequence[Record]) -> Part | None:
 
     A group has the cells of one column of a table of throughput.
     """
-    streams = [r for r in records if r.test == "stream" and not is_by_name(r.pairing)]
-    grids = lay_out(streams).grids
-    lines = [_load_line(grid, column) for grid in grids for column in grid.columns]
-    indexes = [index for index in range(len(_LOADS)) if any(_has(line, index) for line in lines)]
-    if not indexes:
+    grids = lay_out([record for record in records if not is_by_name(record.pairing)]).grids
+    groups = [(grid, column) for grid in grids for column in grid.columns]
+    rows = [
+        (joined(" ", [grid.title, column.words]), "", (grid, column)) for grid, column in groups
+    ]
+    loads = [load for load in _LOADS if any(load.mean(group) is not None for group in groups)]
+    if not loads:
         return None
-    sheet = Table(
-        title=_("Loss and CPU, means over the trials"),
-        corner=_("messages, bytes"),
-        columns=tuple(_LOADS[index].label for index in indexes),
-        lines=tuple(
-            TableLine(line.label, tuple(line.places[index] for index in indexes)) for line in lines
-        ),
+    sheet = table(
+        _("Loss and CPU, means over the trials"),
+        _("messages, bytes"),
+        [FigureColumn(load.heading, load.mean, "%") for load in loads],
+        rows,
     )
-    places = _places(grids)
+    lossy = [row for row in rows if _has_drops(row[2])]
+    places = table(
+        _("Where messages were lost: frames that both hosts dropped, all trials"),
+        _("messages, bytes"),
+        [FigureColumn(heading, _sum_of(drop), decimals=WHOLE) for heading, drop in _DROPS.items()],
+        lossy,
+    )
     charts = [chart for chart in _load_charts(grids) if chart is not None]
     left_out = max(0, len(charts) - MAX_CHARTS)
     further = counted(
         "{number} further chart is not drawn.", "{number} further charts are not drawn.", left_out
     )
-    is_short = len(lines) <= MAX_SHOWN_LINES
+    is_short = len(rows) <= MAX_SHOWN_LINES
     return Part(
         name="loss-cpu",
         title=_("Loss and CPU"),
         paragraphs=(
             _LOADS_MEANING,
-            *((_PLACES_MEANING,) if places else ()),
+            *((_PLACES_MEANING,) if lossy else ()),
             *((further,) if left_out else ()),
         ),
-        sheets=(*([sheet] if is_short else []), *([] if places is None else [places])),
+        sheets=(*([sheet] if is_short else []), *([places] if lossy else [])),
         charts=tuple(charts[:MAX_CHARTS]),
         details=() if is_short else (sheet,),
     )
 
 
-def _places(grids: Sequence[BinGrid]) -> Table | None:
-    """Where both hosts dropped frames, for the groups of cells over UDP that lost messages.
-
-    Messages that were never sent count as lost here. ``None`` if no such group has a counter.
-    """
-    lines = []
-    for grid in grids:
-        for column in grid.columns:
-            counts = [_sum_of(grid, column, drop) for _label, drop in _DROPS]
-            lossy = any(count for count in counts[:2])
-            if column.protocol == "UDP" and lossy and any(n is not None for n in counts[2:]):
-                places = (
-                    TableCell() if count is None else TableCell(f"{count:,.0f}", count, "")
-                    for count in counts
-                )
-                lines.append(TableLine(joined(" ", [grid.title, column.words]), tuple(places)))
-    if not lines:
-        return None
-    return Table(
-        title=_("Where messages were lost: frames that both hosts dropped, all trials"),
-        corner=_("messages, bytes"),
-        columns=tuple(label for label, _of in _DROPS),
-        lines=tuple(lines),
-    )
+def _figures_of(group: _Group, of: _OfFlow) -> list[float | None]:
+    """A figure of each trial with a result."""
+    grid, column = group
+    trials = [record for place in grid.column(column) for record in place.records]
+    return [of(column.flow, trial) for trial in results_of(trials)]
 
 
-def _sum_of(grid: BinGrid, column: TableColumn, drop: Drop) -> float | None:
+def _sum_of(drop: _OfFlow) -> Callable[[_Group], float | None]:
     """The sum of a count over all trials with a result; ``None`` if any of them lacks the count."""
-    counts = [
-        drop(column.flow, record)
-        for place in grid.column(column)
-        for record in place.records
-        if record.status == "ok"
-    ]
-    numbers = [count for count in counts if count is not None]
-    return sum(numbers) if numbers and len(numbers) == len(counts) else None
+
+    def of(group: _Group) -> float | None:
+        counts = _figures_of(group, drop)
+        known = [count for count in counts if count is not None]
+        return sum(known) if known and len(known) == len(counts) else None
+
+    return of
 
 
-def _load_line(grid: BinGrid, column: TableColumn) -> TableLine:
-    places = []
-    for load in _LOADS:
-        value = _mean_of(grid, column, load)
-        places.append(TableCell() if value is None else TableCell(figure(value), value, "%"))
-    return TableLine(joined(" ", [grid.title, column.words]), tuple(places))
+def _has_drops(group: _Group) -> bool:
+    """Whether messages over UDP were lost or never sent, and a counter of frames is known."""
+    messages_lost, never_sent, *frames = (_sum_of(drop)(group) for drop in _DROPS.values())
+    lossy = bool(messages_lost or never_sent)
+    return group[1].protocol == "UDP" and lossy and any(count is not None for count in frames)
 
 
-def _has(line: TableLine, index: int) -> bool:
-    return line.places[index].value is not None
+@dataclass(frozen=True, slots=True)
+class StreamLoad:
+    """A figure of each trial, in per cent."""
 
+    heading: str
+    of: _OfFlow
+    who: str = ""
+    """The end that the figure belongs to, if a chart shows both ends."""
 
-def _mean_of(grid: BinGrid, column: TableColumn, load: LoadColumn) -> float | None:
-    """The mean over the trials that have the figure."""
-    values = [
-        value
-        for place in grid.column(column)
-        for record in place.records
-        if record.status == "ok" and (value := load.of(column.flow, record)) is not None
-    ]
-    return mean(values) if values else None
+    def mean(self, group: _Group) -> float | None:
+        """The mean over the trials that have the figure."""
+        values = [value for value in _figures_of(group, self.of) if value is not None]
+        return mean(values) if values else None
 
 
 def _load_charts(grids: Sequence[BinGrid]) -> list[Chart | None]:
@@ -369,7 +148,7 @@ def _load_charts(grids: Sequence[BinGrid]) -> list[Chart | None]:
 
 
 def _load_chart(
-    grids: Sequence[BinGrid], protocol: str, loads: Sequence[LoadColumn], name: str, title: str
+    grids: Sequence[BinGrid], protocol: str, loads: Sequence[StreamLoad], name: str, title: str
 ) -> Chart | None:
     columns = sorted({c for grid in grids for c in grid.columns if c.protocol == protocol})
     sizes = sorted({column.message_bytes for column in columns})
@@ -378,7 +157,7 @@ def _load_chart(
         for flow in dict.fromkeys(column.flow for column in columns):
             for load in loads:
                 points = tuple(
-                    (float(size), _mean_of(grid, TableColumn(protocol, size, flow), load))
+                    (float(size), load.mean((grid, TableColumn(protocol, size, flow))))
                     for size in sizes
                 )
                 words = [grid.pairing, FLOWS[flow], load.who]
@@ -403,8 +182,8 @@ def _load_chart(
 
 def _lost(flow: str, record: Record) -> float | None:
     """The share of the messages sent that was lost, in per cent."""
-    counts = record.flows.get(flow)
-    if counts is None or counts.lost_messages is None or not counts.sent_messages:
+    counts = record.flow(flow)
+    if counts.lost_messages is None or not counts.sent_messages:
         return None
     return 100 * counts.lost_messages / counts.sent_messages
 
@@ -418,8 +197,8 @@ def _cpu(end: str, flow: str, record: Record) -> float | None:
     return 100 * (user + system) / elapsed
 
 
-def _host_share(name: str, end: str, flow: str, record: Record) -> float | None:
-    value = record.number(f"{flow}{end}_{name}")
+def _share(name: str, flow: str, record: Record) -> float | None:
+    value = record.number(f"{flow}{name}")
     return None if value is None else 100 * value
 
 
@@ -430,42 +209,30 @@ def _dropped(end: str, place: str, flow: str, record: Record) -> float | None:
     return record.number(f"{host}_{place}_dropped_frames")
 
 
-def _counted(name: str, flow: str, record: Record) -> float | None:
-    return record.number(f"{flow}{name}")
+_DROPS: Mapping[str, _OfFlow] = {
+    _("messages lost"): lambda flow, record: record.flow(flow).lost_messages,
+    _("never sent"): lambda flow, record: record.number(f"{flow}sender_local_drops"),
+    _("receiving socket"): lambda flow, record: record.number(f"{flow}receiver_queue_drops"),
+    _("receiver’s backlog"): partial(_dropped, "receiver", "softnet"),
+    _("receiver’s interface"): partial(_dropped, "receiver", "interface"),
+    _("sender’s interface"): partial(_dropped, "sender", "interface"),
+    _("sender’s queue"): partial(_dropped, "sender", "queue"),
+}
+"""Heading of a column → its count. The first two count messages, the others count frames."""
 
-
-def _lost_messages(flow: str, record: Record) -> float | None:
-    counts = record.flows.get(flow)
-    return None if counts is None else counts.lost_messages
-
-
-_DROPS: tuple[tuple[str, Drop], ...] = (
-    (_("messages lost"), _lost_messages),
-    (_("never sent"), partial(_counted, "sender_local_drops")),
-    (_("receiving socket"), partial(_counted, "receiver_queue_drops")),
-    (_("receiver’s backlog"), partial(_dropped, "receiver", "softnet")),
-    (_("receiver’s interface"), partial(_dropped, "receiver", "interface")),
-    (_("sender’s interface"), partial(_dropped, "sender", "interface")),
-    (_("sender’s queue"), partial(_dropped, "sender", "queue")),
-)
-"""(heading, function that returns a count) of each column. The first two columns count messages,
-the others count frames."""
-
-_LOST = (LoadColumn(_("lost, %"), _lost),)
+_LOST = (StreamLoad(_("lost, %"), _lost),)
 _CPU = (
-    LoadColumn(_("sender’s CPU, %"), partial(_cpu, "sender"), _("sender")),
-    LoadColumn(_("receiver’s CPU, %"), partial(_cpu, "receiver"), _("receiver")),
+    StreamLoad(_("sender’s CPU, %"), partial(_cpu, "sender"), _("sender")),
+    StreamLoad(_("receiver’s CPU, %"), partial(_cpu, "receiver"), _("receiver")),
 )
 _LOADS = (
     *_LOST,
     *_CPU,
-    LoadColumn(_("sender’s host busy, %"), partial(_host_share, "host_busy_share", "sender")),
-    LoadColumn(
-        _("sender’s busiest core, %"), partial(_host_share, "host_busiest_core_share", "sender")
-    ),
-    LoadColumn(_("receiver’s host busy, %"), partial(_host_share, "host_busy_share", "receiver")),
-    LoadColumn(
-        _("receiver’s busiest core, %"), partial(_host_share, "host_busiest_core_share", "receiver")
+    StreamLoad(_("sender’s host busy, %"), partial(_share, "sender_host_busy_share")),
+    StreamLoad(_("sender’s busiest core, %"), partial(_share, "sender_host_busiest_core_share")),
+    StreamLoad(_("receiver’s host busy, %"), partial(_share, "receiver_host_busy_share")),
+    StreamLoad(
+        _("receiver’s busiest core, %"), partial(_share, "receiver_host_busiest_core_share")
     ),
 )
 
@@ -480,3 +247,283 @@ _PLACES_MEANING = _(
     "Where messages were lost follows from both hosts’ counters of their own drops. A blank means "
     "that the counter is not known."
 )
+
+
+_SECTION = "tables"
+_CHART = "message-size"
+
+
+@dataclass(frozen=True)
+class PairingSize:
+    """All cells of a pairing with one protocol, message size and direction of the data, measured
+    by one tool (engine).
+    """
+
+    pairing: str
+    engine: str
+    """The name of the tool; empty for netlab's own probe (its program on each host)."""
+    column: TableColumn
+    bins: tuple[Bin, ...]
+    ceiling_bit_per_s: float | None
+
+    @cached_property
+    def means_bit_per_s(self) -> tuple[float, ...]:
+        """The mean of each cell's trials."""
+        return tuple(_mean_of(place) for place in self.bins if place.throughputs_bit_per_s)
+
+    @cached_property
+    def middle_bit_per_s(self) -> float:
+        """The median of the cells' means, which a single slow cell hardly changes."""
+        return median(self.means_bit_per_s)
+
+    @property
+    def share(self) -> float | None:
+        """The median as a share of the wire ceiling; ``None`` if the ceiling is not known."""
+        ceiling = self.ceiling_bit_per_s
+        return None if ceiling is None else self.middle_bit_per_s / ceiling
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Each cell's mean as a share of the wire ceiling; empty if the ceiling is not known."""
+        ceiling = self.ceiling_bit_per_s
+        return () if ceiling is None else tuple(rate / ceiling for rate in self.means_bit_per_s)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Keys of the cells with a result, the lowest throughput first."""
+        places = [place for place in self.bins if place.throughputs_bit_per_s]
+        return tuple(place.cell for place in sorted(places, key=_mean_of))
+
+
+def _mean_of(place: Bin) -> float:
+    return mean(place.throughputs_bit_per_s)
+
+
+def answers(layout: Layout, link: Link | None) -> tuple[AnswerLine, ...]:
+    """One line for each protocol; the line of a single cell gives the interval of the mean.
+
+    Protocols share one line if all their cells reach the wire ceiling, in the same pairings from
+    the same message sizes upwards. If netlab's probe measured cells, the line is about these
+    cells, and the numbers of other tools follow.
+    """
+    by_protocol: dict[str, list[PairingSize]] = {}
+    for pairing_size in _pairing_sizes(layout, link):
+        by_protocol.setdefault(pairing_size.column.protocol, []).append(pairing_size)
+    alike: dict[object, list[str]] = {}
+    for protocol, items in by_protocol.items():
+        everywhere = None if _blank_pairings(protocol, items, layout) else _everywhere(items)
+        alike.setdefault(everywhere or protocol, []).append(protocol)
+    return tuple(
+        _with_blanks(
+            protocols, [item for protocol in protocols for item in by_protocol[protocol]], layout
+        )
+        for protocols in alike.values()
+    )
+
+
+def _everywhere(all_items: Sequence[PairingSize]) -> tuple[object, ...] | None:
+    """A value that is equal for protocols that share a line.
+
+    It consists of the pairings, each with its smallest message size, and of the names of other
+    tools. ``None`` if a cell does not reach the wire ceiling, or if there is only one cell. Cells
+    of other tools are not checked if the probe measured cells.
+    """
+    items, tools = _by_probe(all_items)
+    shares = [share for item in items for share in item.shares]
+    if len(shares) < 2 or not all(share >= LINK_FULL for share in shares):
+        return None
+    return (*_full_from(items).items(), *dict.fromkeys(item.engine for item in tools))
+
+
+def _by_probe(
+    items: Sequence[PairingSize],
+) -> tuple[Sequence[PairingSize], Sequence[PairingSize]]:
+    """(items that the answer is about, items of other tools that the text states after the answer).
+
+    If the probe measured nothing, the answer is about all tools; with several tools, each pairing
+    is followed by the name of its tool.
+    """
+    tools = [item for item in items if item.engine]
+    probe = [item for item in items if not item.engine]
+    if probe:
+        return probe, tools
+    if len({item.engine for item in tools}) == 1:
+        return tools, ()
+    return [replace(item, pairing=f"{item.pairing} ({item.engine})") for item in tools], ()
+
+
+def _with_blanks(
+    protocols: Sequence[str], items: Sequence[PairingSize], layout: Layout
+) -> AnswerLine:
+    """The line of some protocols, then numbers of other tools, then pairings without any result."""
+    own, tools = _by_probe(items)
+    answer = _answer(protocols, own)
+    if tools:
+        sentence = _(
+            "{answer}, by netprobe; {tools}: {figures}",
+            answer=answer.sentence,
+            tools=listed(dict.fromkeys(item.engine for item in tools)),
+            figures=_figures(tools),
+        )
+        cells = (*answer.cells, *(cell for item in tools for cell in item.cells))
+        answer = replace(answer, sentence=sentence, cells=tuple(dict.fromkeys(cells)))
+    without = [
+        pairing for protocol in protocols for pairing in _blank_pairings(protocol, items, layout)
+    ]
+    if not without:
+        return answer
+    none = _("no result in {pairings}", pairings=listed(without))
+    return replace(answer, sentence=joined("; ", [answer.sentence, none]))
+
+
+def _figures(items: Sequence[PairingSize]) -> str:
+    """The range of the items' results: shares of the ceiling; rates if any ceiling is unknown."""
+    shares = sorted(item.share for item in items if item.share is not None)
+    if len(shares) == len(items):
+        return joined(" ", [spanned(*(f"{100 * shares[end]:.1f}" for end in (0, -1))), "%"])
+    rates = sorted(item.middle_bit_per_s for item in items)
+    return spanned(throughput(rates[0]), throughput(rates[-1]))
+
+
+def _blank_pairings(protocol: str, items: Sequence[PairingSize], layout: Layout) -> list[str]:
+    """The pairings that were planned with ``protocol`` but have no result."""
+    grids = [grid for grid in layout.grids if any(c.protocol == protocol for c in grid.columns)]
+    with_result = {item.pairing for item in items}
+    return [p for p in dict.fromkeys(grid.pairing for grid in grids) if p not in with_result]
+
+
+def _pairing_sizes(layout: Layout, link: Link | None) -> Iterator[PairingSize]:
+    """The results by pairing, engine and column, without traffic inside one host."""
+    places: dict[tuple[str, str, TableColumn], list[Bin]] = {}
+    for grid in layout.grids:
+        for column in () if grid.same_host else grid.columns:
+            for place in grid.column(column):
+                engine = str(place.records[0].settings.get("engine") or "")
+                places.setdefault((grid.pairing, engine, column), []).append(place)
+    for (pairing, engine, column), bins in places.items():
+        if any(place.throughputs_bit_per_s for place in bins):
+            ceiling = ceiling_of(column, bins, link)
+            highest = None if ceiling is None else ceiling.highest_bit_per_s
+            yield PairingSize(pairing, engine, column, tuple(bins), highest)
+
+
+def _answer(protocols: Sequence[str], pairing_sizes: Sequence[PairingSize]) -> AnswerLine:
+    least = min(pairing_sizes, key=lambda item: item.share or item.middle_bit_per_s)
+    all_cells = (cell for item in pairing_sizes for cell in item.cells)
+    cells = tuple(dict.fromkeys([*least.cells, *all_cells]))
+    if len(pairing_sizes) == 1 and len(least.means_bit_per_s) == 1:
+        return AnswerLine(_of_one(least), cells, _SECTION)
+    if any(item.share is None for item in pairing_sizes):
+        sentence = _without_ceiling(protocols[0], pairing_sizes, least)
+    else:
+        sentence = _of_ceiling(protocols, pairing_sizes, least)
+    return AnswerLine(sentence, cells, _SECTION, _CHART)
+
+
+def _of_one(cell: PairingSize) -> Message:
+    """A text such as ``TCP, 1448 bytes: 93.27 ± 0.48 Mbit/s of payload (10 trials), 99.1 % …``."""
+    trials = [value for place in cell.bins for value in place.throughputs_bit_per_s]
+    middle = mean(trials)
+    half = interval(trials).half_width if len(trials) >= MIN_TRIALS else None
+    text = _(
+        "{protocol}, {size} bytes: {rate} of payload ({trials})",
+        protocol=cell.column.protocol,
+        size=cell.column.label,
+        rate=throughput(middle) if half is None else throughput_with_interval(middle, half),
+        trials=counted("{number} trial", "{number} trials", len(trials)),
+    )
+    ceiling = cell.ceiling_bit_per_s
+    return text if ceiling is None else joined(", ", [text, share_words(middle, ceiling)])
+
+
+def _without_ceiling(
+    protocol: str, pairing_sizes: Sequence[PairingSize], least: PairingSize
+) -> Message:
+    if len(pairing_sizes) == 1:
+        return _(
+            "{protocol}, {size} bytes: {least} to {most} of payload, means of {number} cells",
+            protocol=protocol,
+            size=least.column.label,
+            least=throughput(min(least.means_bit_per_s)),
+            most=throughput(max(least.means_bit_per_s)),
+            number=len(least.means_bit_per_s),
+        )
+    most = max(pairing_sizes, key=lambda item: item.middle_bit_per_s)
+    return _(
+        "{protocol}: {least} to {most}, medians over the cells",
+        protocol=protocol,
+        least=_rate_of(least),
+        most=_rate_of(most),
+    )
+
+
+def _rate_of(pairing_size: PairingSize) -> Message:
+    return _(
+        "{rate} ({pairing}, {size} bytes)",
+        rate=throughput(pairing_size.middle_bit_per_s),
+        pairing=pairing_size.pairing,
+        size=pairing_size.column.label,
+    )
+
+
+def _of_ceiling(
+    protocols: Sequence[str], pairing_sizes: Sequence[PairingSize], least: PairingSize
+) -> Message:
+    """Which pairings reach the wire ceiling, from which message size, and the lowest share."""
+    full = _full_from(pairing_sizes)
+    if not full:
+        text = _("{protocol} does not reach the wire ceiling in any cell", protocol=protocols[0])
+    else:
+        at_wire = [
+            item
+            for item in pairing_sizes
+            if item.pairing in full and item.column.message_bytes >= full[item.pairing]
+        ]
+        ends = sorted(item.share or 0 for item in at_wire)
+        shares = [share for item in at_wire for share in item.shares]
+        some = sum(share >= LINK_FULL for share in shares)
+        text = counted(
+            "{protocols} reaches the wire ceiling {where}: {shares} % of it",
+            "{protocols} reach the wire ceiling {where}: {shares} % of it",
+            len(protocols),
+            protocols=listed(protocols),
+            where=joined("; ", _where(full)),
+            shares=spanned(*(f"{100 * share:.1f}" for share in (ends[0], ends[-1]))),
+        )
+        if some < len(shares):
+            median_only = _(
+                "at the median, in {some} of {all} cells", some=str(some), all=str(len(shares))
+            )
+            text = joined(" ", [text, median_only])
+    if (least.share or 0) >= LINK_FULL:
+        return text
+    lowest = _(
+        "lowest: {rate}, {share} % of the ceiling, in {pairing} with {size} bytes",
+        rate=throughput(least.middle_bit_per_s),
+        share=f"{100 * (least.share or 0):.1f}",
+        pairing=least.pairing,
+        size=least.column.label,
+    )
+    return joined("; ", [text, lowest])
+
+
+def _full_from(pairing_sizes: Sequence[PairingSize]) -> dict[str, int]:
+    """Pairing → message size. This size and all larger sizes reach the wire ceiling."""
+    full: dict[str, int] = {}
+    for pairing in dict.fromkeys(item.pairing for item in pairing_sizes):
+        by_column = {item.column: item for item in pairing_sizes if item.pairing == pairing}
+        for column in sorted(by_column, reverse=True):
+            if (by_column[column].share or 0) < LINK_FULL:
+                break
+            full[pairing] = column.message_bytes
+    return full
+
+
+def _where(full: dict[str, int]) -> Iterator[Message]:
+    """One text for each size, such as ``from 64 bytes upwards in LL and WL``."""
+    for size in sorted(set(full.values())):
+        yield _(
+            "from {size} bytes upwards in {pairings}",
+            size=str(size),
+            pairings=listed([pairing for pairing, least in full.items() if least == size]),
+        )

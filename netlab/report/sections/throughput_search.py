@@ -9,24 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from netlab.ethernet import frames_per_s
-from netlab.kinds.throughput_search.rate_search import VERDICTS
-from netlab.messages import Message, _, joined, sentence_case
-from netlab.report.sections import search_hosts
-from netlab.report.tables.columns import (
-    WHOLE,
-    FigureColumn,
-    Shown,
-    ShownOf,
-    Trials,
-    known,
-    mean_of,
-    results_of,
-    table,
-    trials_shown,
+from netlab.kinds.throughput_search.columns import (
+    BURSTS,
+    LATENCIES,
+    LOADS,
+    RATES,
+    limit_words,
+    loads_of,
+    mean_at,
 )
-from netlab.report.tables.elements import Chart, Curve, Part, Table
+from netlab.kinds.throughput_search.rate_search import VERDICTS
+from netlab.messages import Message, _, joined
+from netlab.report.tables.charts import in_panels
+from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, Table, table
 from netlab.results.quantities import names_of
 from netlab.stats import mean
+from netlab.trial.figures import (
+    FigureColumn,
+    Shown,
+    Trials,
+    mean_of,
+    results_of,
+)
+from netlab.trial.host_counters import HOSTS
 from netlab.trial.record import Record
 from netlab.units import format_rate, format_share, plain_figures
 
@@ -36,9 +41,8 @@ _BySize = dict[int, list[Record]]
 """Frame size → trials, the shortest frame first."""
 
 
-def part(records: Sequence[Record]) -> Part | None:
+def part(searches: Sequence[Record]) -> Part | None:
     """The results of the throughput searches; ``None`` if the run has no such search."""
-    searches = [record for record in records if record.test == "throughput_search"]
     if not searches:
         return None
     groups = _groups(searches)
@@ -47,13 +51,13 @@ def part(records: Sequence[Record]) -> Part | None:
         for name, by_size in groups.items()
         for sheet in (
             _sheet(name, by_size),
-            search_hosts.load_sheet(name, by_size),
+            load_sheet(name, by_size),
             loss_sheet(name, _all_of(by_size)),
-            search_hosts.latency_sheet(name, by_size),
-            search_hosts.burst_sheet(name, by_size),
+            latency_sheet(name, by_size),
+            burst_sheet(name, by_size),
         )
     ]
-    cpu = search_hosts.cpu_chart(groups)
+    cpu = cpu_chart(groups)
     return Part(
         name="rate-without-loss",
         title=_("The highest rate without loss (RFC 2544)"),
@@ -63,7 +67,7 @@ def part(records: Sequence[Record]) -> Part | None:
             *_charts(groups),
             *([] if cpu is None else [cpu]),
             *loss_charts({name: _all_of(by_size) for name, by_size in groups.items()}),
-            *search_hosts.latency_charts(groups),
+            *latency_charts(groups),
             *rates_tried(groups),
         ),
     )
@@ -97,56 +101,7 @@ def _sheet(name: str, by_size: _BySize) -> Table:
         else _("{group}: highest rate without loss", group=name)
     )
     rows = [(str(size), "", trials) for size, trials in by_size.items()]
-    return table(title, _("frame, bytes"), _COLUMNS, rows)
-
-
-def _trials(trials: Trials) -> Shown:
-    return trials_shown(trials, [_why_blank(trial) for trial in trials if trial.status != "ok"])
-
-
-def _only_results(of: Callable[[Trials], Shown | float | str | None]) -> ShownOf[Trials]:
-    """Blank, with the reasons, if no trial has a result."""
-
-    def shown(trials: Trials) -> Shown | float | str | None:
-        results = results_of(trials)
-        return of(results) if results else Shown(why=[_why_blank(trial) for trial in trials])
-
-    return shown
-
-
-def _rated(results: Trials) -> list[Record]:
-    """The searches in which a rate of the grid passed."""
-    return [record for record in results if record.number("frames_per_s") is not None]
-
-
-def _rate_found(results: Trials) -> Shown:
-    rated = _rated(results)
-    notes = {
-        _NONE: len(rated) < len(results),
-        _JUMPS: any(record.value("monotone") is False for record in rated),
-        _ALONE: any(record.number("pairs") == 1 for record in rated),
-    }
-    why = [note for note, holds in notes.items() if holds]
-    return Shown(mean_of("frames_per_s", rated), why)
-
-
-def _line_share(results: Trials) -> Shown:
-    faster = any(record.value("link_paced") is False for record in results)
-    rated = _rated(results)
-    return Shown(mean_of("line_share", rated, 100), [_FASTER] if faster else ())
-
-
-def _limits(results: Trials) -> str:
-    return joined("; ", dict.fromkeys(search_hosts.limit_words(record) for record in results))
-
-
-def _why_blank(record: Record) -> str:
-    """The reason for a blank; if our own hosts were the limit, also the host and busiest core."""
-    detail = record.detail or ""
-    more = detail.partition("tester-bound: ")[2] if record.reason == "tester-bound" else ""
-    # The detail is shown as it was recorded, in English.
-    sentence = _("{detail}.", detail=sentence_case(more))
-    return joined(" ", [record.why_blank, sentence]) if more else record.why_blank
+    return table(title, _("frame, bytes"), RATES, rows)
 
 
 def _charts(groups: dict[str, _BySize]) -> tuple[Chart, ...]:
@@ -197,8 +152,7 @@ def _bars(
     for index, (label, by_size) in enumerate(groups.items()):
         points: list[tuple[float, float | None]] = []
         for at, size in enumerate(sizes):
-            results = [r for r in by_size.get(size, ()) if r.status == "ok"]
-            points.append((float(at), mean_of(name, results, factor)))
+            points.append((float(at), mean_of(name, by_size.get(size, ()), factor)))
         lines.append(Curve(label, index, tuple(points)))
     return tuple(lines)
 
@@ -331,34 +285,6 @@ _BOTH = _("If frames went both ways at once, the rate is that of each direction,
 _SHORTER = _(
     "RFC 2544 asks for trials of 60 s, 2 s for residual frames and 5 s between trials. Some of "
     "these times were shorter here."
-)
-_FASTER = _(
-    "The sender was faster than the stated line rate: the link is not the stated one, and the "
-    "share refers to the stated rate."
-)
-_ALONE = _("Searched alone: there was no other pair of hosts.")
-_NONE = _("In some of the trials not even the lowest rate of the grid passed.")
-_JUMPS = _(
-    "Not monotonic: in some trial a higher rate passed or a lower one failed; the limit is not a "
-    "sharp edge."
-)
-_COLUMNS: Sequence[FigureColumn[Trials]] = (
-    FigureColumn(_("trials"), _trials),
-    FigureColumn(_("frames/s"), _only_results(_rate_found), "1/s", WHOLE),
-    FigureColumn(_("of the line rate, %"), _only_results(_line_share), "%"),
-    *(
-        FigureColumn(heading, _only_results(known(name)), "1/s", WHOLE)
-        for heading, name in (
-            (_("line rate, frames/s"), "line_frames_per_s"),
-            (_("did not pass, frames/s"), "upper_frames_per_s"),
-        )
-    ),
-    FigureColumn(_("limit"), _only_results(_limits)),
-    FigureColumn(
-        _("rates tried"),
-        _only_results(lambda found: mean([float(len(r.series("trial_verdict"))) for r in found])),
-        decimals=0,
-    ),
 )
 
 
@@ -502,3 +428,204 @@ _OURS = _(
 _LOSS_COLUMNS: Sequence[FigureColumn[_Losses]] = tuple(
     FigureColumn(f"{100 * share:.0f} %", _at_rate(share), "%") for share in _TENTHS
 )
+
+
+_ROLES = {"client": _("client"), "server": _("server")}
+
+
+def load_sheet(name: str, groups: Mapping[int, Trials]) -> Table | None:
+    """A line for each frame size and host; ``None`` if no load and no count is known.
+
+    ``groups``: frame size → trials.
+    """
+    rows = []
+    for size, trials in groups.items():
+        results = results_of(trials)
+        for key in HOSTS:
+            row = (key, results)
+            if any(column.shows(row) for column in LOADS):
+                rows.append((joined(", ", [str(size), name_of(key, results)]), "", row))
+    title = _(
+        "{group}: load at the rate found, and frames dropped in all trials of the search",
+        group=name,
+    )
+    return table(title, _("frame, bytes; host"), LOADS, rows) if rows else None
+
+
+def name_of(key: str, records: Sequence[Record]) -> str:
+    """A host in words: its role in the test, and its name."""
+    role = _ROLES.get(key, _("observed"))
+    for record in records:
+        ends = {"client": record.client, "server": record.server}
+        name = ends.get(key, record.value(f"{key}_host"))
+        if name:
+            return joined(" ", [role, name])
+    return role
+
+
+def cpu_chart(groups: Mapping[str, Mapping[int, Sequence[Record]]]) -> Chart | None:
+    """The busiest core of each host at the rate found; ``None`` if no core load is known."""
+    sizes = sorted({size for by_size in groups.values() for size in by_size})
+    lines: list[Curve] = []
+    for group, by_size in groups.items():
+        of_group = [record for trials in by_size.values() for record in trials]
+        for key in HOSTS:
+            points = tuple(
+                (float(at), mean_of(f"{key}_busiest_core_share", by_size.get(size, ()), 100))
+                for at, size in enumerate(sizes)
+            )
+            if any(y is not None for _, y in points):
+                words = (group, name_of(key, of_group))
+                lines.append(Curve(joined(": ", words), len(lines), points, words=words))
+    if not lines:
+        return None
+    bars = Chart(
+        name="rate-without-loss-cpu",
+        title=_("Busiest core of each host at the rate found"),
+        x_label=_("frame size with header and FCS, bytes"),
+        x_ticks=tuple((float(at), str(size)) for at, size in enumerate(sizes)),
+        log_x=False,
+        lines=tuple(lines),
+        quantity=_("busy"),
+        unit="%",
+        as_bars=True,
+    )
+    return in_panels(bars)
+
+
+BySize = Mapping[int, Trials]
+"""Frame size → trials."""
+
+
+def latency_sheet(name: str, by_size: BySize) -> Table | None:
+    """A line for each frame size and load; ``None`` if no round trip was measured."""
+    rows = [
+        (joined(", ", [str(size), f"{100 * share:.0f} %"]), "", (trials, share))
+        for size, trials in by_size.items()
+        for share in loads_of(trials)
+    ]
+    title = _(
+        "{group}: round trips under load; the load as a share of the rate without loss", group=name
+    )
+    return table(title, _("frame, bytes; load"), LATENCIES, rows) if rows else None
+
+
+def burst_sheet(name: str, by_size: BySize) -> Table | None:
+    """A line for each frame size; ``None`` if no burst was searched for."""
+    rows = [
+        (str(size), "", searches)
+        for size, trials in by_size.items()
+        if (searches := [r for r in trials if r.value("back_to_back_limit") is not None])
+    ]
+    title = _("{group}: longest burst at line rate without loss", group=name)
+    return table(title, _("frame, bytes"), BURSTS, rows) if rows else None
+
+
+def latency_charts(groups: Mapping[str, BySize]) -> tuple[Chart, ...]:
+    """Median round trips over the load, a chart for each group, a line for each frame size."""
+    charts = []
+    for number, (name, trials) in enumerate(groups.items(), start=1):
+        lines = []
+        for index, (size, records) in enumerate(trials.items()):
+            shares = sorted({s for r in records for s in r.series("latency_found_share")})
+            points = tuple((100 * s, mean_at(records, "latency_p50_ns", s, 1e-3)) for s in shares)
+            if sum(y is not None for _, y in points) > 1:
+                lines.append(Curve(_("{size} bytes", size=size), index, points))
+        if lines:
+            ticks = sorted({x for line in lines for x, _ in line.points})
+            charts.append(
+                Chart(
+                    name=f"latency-under-load-{number}",
+                    title=_("{group}: median round trip under load", group=name),
+                    x_label=_("load, % of the rate without loss"),
+                    x_ticks=tuple((x, f"{x:.0f}") for x in ticks),
+                    log_x=False,
+                    lines=tuple(lines),
+                    quantity=_("round trip"),
+                    unit="µs",
+                    log_y=True,
+                )
+            )
+    return tuple(charts)
+
+
+FULL = 0.995
+"""A rate of at least this share of the line rate counts as the line rate, because by default a
+search tries rates in steps of 0.5 % of the line rate."""
+ALIKE = 0.005
+"""If the shares at all frame sizes differ by less than this, the line gives a single share."""
+_SECTION = "rate-without-loss"
+
+
+def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
+    """One line for each pair of ports and set of conditions."""
+    names = names_of(records, leaving_out=("protocol", "frame_bytes"))
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        words = [word for word in (record.pairing, names[record.cell]) if word]
+        if record.number("line_share") is not None:
+            groups.setdefault(joined(" ", words), []).append(record)
+    return tuple(_answer(name, searches) for name, searches in groups.items())
+
+
+def _answer(name: str, records: Sequence[Record]) -> AnswerLine:
+    by_size: dict[int, list[Record]] = {}
+    for record in records:
+        by_size.setdefault(int(str(record.settings.get("frame_bytes", 0))), []).append(record)
+    shares = {size: _search_share(by_size[size]) for size in sorted(by_size)}
+    full: int | None = None
+    for size in reversed(shares):
+        if shares[size] < FULL:
+            break
+        full = size
+    least = min(shares, key=lambda size: shares[size])
+    cells = (by_size[least][0].cell, *(record.cell for record in records))
+    alike = full is None and len(shares) > 1 and max(shares.values()) - shares[least] < ALIKE
+    return AnswerLine(
+        _of_all_sizes(name, records, shares[least])
+        if alike
+        else _search_sentence(name, full, least, by_size[least], shares[least]),
+        tuple(dict.fromkeys(cells)),
+        _SECTION,
+        f"{_SECTION}-share",
+    )
+
+
+def _search_sentence(
+    name: str, full: int | None, least: int, trials: Sequence[Record], share: float
+) -> Message:
+    line_rate = (
+        _("{name}: no frame size reaches the line rate without loss", name=name)
+        if full is None
+        else _(
+            "{name}: line rate without loss from {size} bytes upwards", name=name, size=str(full)
+        )
+    )
+    if share >= FULL:
+        return line_rate
+    return _(
+        "{said}; {size} bytes: {share} % of the line rate, {limit}",
+        said=line_rate,
+        size=str(least),
+        share=f"{100 * share:.1f}",
+        limit=_search_limits(trials),
+    )
+
+
+def _of_all_sizes(name: str, trials: Sequence[Record], share: float) -> Message:
+    return _(
+        "{name}: {share} % of the line rate without loss at every frame size; limit: {limit}",
+        name=name,
+        share=f"{100 * share:.1f}",
+        limit=_search_limits(trials),
+    )
+
+
+def _search_limits(trials: Sequence[Record]) -> Message | str:
+    limits = dict.fromkeys(limit_words(trial) for trial in trials)
+    return joined("; ", [limit for limit in limits if limit]) or _("limit not known")
+
+
+def _search_share(trials: Sequence[Record]) -> float:
+    shares = [trial.number("line_share") for trial in trials]
+    return mean([share for share in shares if share is not None])

@@ -6,24 +6,17 @@ window; rates of different windows are never added. Otherwise the table gives th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from netlab.experiment.hosts import is_by_name
 from netlab.messages import _, counted, joined
-from netlab.report.tables.elements import (
-    Curve,
-    Notes,
-    Panel,
-    Part,
-    Strip,
-    Table,
-    TableCell,
-    TableLine,
-)
+from netlab.report.tables.elements import Curve, Panel, Part, Strip, table
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of, quantities_of
 from netlab.stats import mean, median
+from netlab.trial.figures import FigureColumn, Shown, ShownOf
 from netlab.trial.quantity import Quantity
 from netlab.trial.record import FlowValues, Record, utc_of
 
@@ -93,70 +86,69 @@ def together(records: Sequence[Record]) -> Part | None:
     rounds = concurrent_rounds(records)
     if not rounds:
         return None
-    names = names_of([record for round_ in rounds for record in round_.records])
-    kinds: dict[tuple[str, int], list[ConcurrentTrials]] = {}
+    trials = [record for round_ in rounds for record in round_.records]
+    names = names_of(trials)
+    alike: dict[tuple[str, int], list[ConcurrentTrials]] = {}
     for round_ in rounds:
-        kinds.setdefault((_label(round_, names), _planned(round_)), []).append(round_)
-    notes = Notes()
-    lines = [_line(label, flows, alike, notes) for (label, flows), alike in kinds.items()]
-    sheet = Table(
-        title=_(
-            "Together in a common window (the first {shown} of {all})",
-            shown=MAX_LINES,
-            all=len(lines),
-        )
-        if len(lines) > MAX_LINES
-        else _("Together in a common window"),
-        corner=_("at the same time"),
-        columns=(
-            *(
-                _("flows"),
-                _("rounds added up"),
-                _("together, {unit}", unit="Mbit/s"),
-                _("least"),
-                _("most"),
-            ),
-        ),
-        lines=tuple(lines[:MAX_LINES]),
-        footnotes=notes.footnotes,
-    )
-    return Part(
-        name="together",
-        title=_("At the same time"),
-        paragraphs=_paragraphs(rounds),
-        sheets=(sheet,),
-    )
-
-
-def _paragraphs(rounds: Sequence[ConcurrentTrials]) -> tuple[str, ...]:
-    every = [record for round_ in rounds for record in round_.records]
-    bound_ns = max(record.number("clock_bound_ns") or 0 for record in every)
-    most = max(_planned(round_) for round_ in rounds)
+        alike.setdefault((_label(round_, names), _planned(round_)), []).append(round_)
     meaning = _(
         "{trials} in {rounds}, up to {most} flows at once. All trials of a round started together "
         "and were evaluated over one common window in each host’s own clock, known to within "
         "{bound}. Only rates of the same window are added up.",
-        trials=counted("{number} trial", "{number} trials", len(every)),
+        trials=counted("{number} trial", "{number} trials", len(trials)),
         rounds=counted("{number} round", "{number} rounds", len(rounds)),
-        most=most,
-        bound=f"{figure(bound_ns / 1e3)} µs",
+        most=max(flows for _, flows in alike),
+        bound=f"{figure(max(r.number('clock_bound_ns') or 0 for r in trials) / 1e3)} µs",
     )
-    return (meaning,)
+    title = _(
+        "Together in a common window (the first {shown} of {all})",
+        shown=MAX_LINES,
+        all=len(alike),
+    )
+    sheet = table(
+        title if len(alike) > MAX_LINES else _("Together in a common window"),
+        _("at the same time"),
+        _TOGETHER,
+        [(label, "", of_label) for (label, _), of_label in islice(alike.items(), MAX_LINES)],
+    )
+    return Part(
+        name="together", title=_("At the same time"), paragraphs=(meaning,), sheets=(sheet,)
+    )
 
 
-def _line(label: str, flows: int, rounds: Sequence[ConcurrentTrials], notes: Notes) -> TableLine:
-    sums = [bit_per_s / 1e6 for trials in rounds if (bit_per_s := trials.bit_per_s) is not None]
-    why = notes(reason for trials in rounds if (reason := trials.why_not) is not None)
-    of = _("{some} of {all}", some=len(sums), all=len(rounds))
-    round_count = TableCell(of, float(len(sums)), "rounds", why)
-    places = [TableCell(notes=why)] * 3
-    if sums:
-        places = [_mbit_per_s(value) for value in (mean(sums), min(sums), max(sums))]
-    return TableLine(label, (TableCell(str(flows), float(flows), "flows"), round_count, *places))
+_Rounds = Sequence[ConcurrentTrials]
 
 
-def _mbit_per_s(value: float) -> TableCell:
-    return TableCell(figure(value), value, "Mbit/s")
+def _added_up(rounds: _Rounds) -> list[float]:
+    """The sums of those rounds that can be added up, in Mbit/s."""
+    return [rate / 1e6 for round_ in rounds if (rate := round_.bit_per_s) is not None]
+
+
+def _why_not(rounds: _Rounds) -> list[str]:
+    return [why for round_ in rounds if (why := round_.why_not) is not None]
+
+
+def _number_added_up(rounds: _Rounds) -> Shown:
+    number = len(_added_up(rounds))
+    text = _("{some} of {all}", some=number, all=len(rounds))
+    return Shown(float(number), _why_not(rounds), text)
+
+
+def _of_sums(of: Callable[[Sequence[float]], float]) -> ShownOf[_Rounds]:
+    def shown(rounds: _Rounds) -> Shown:
+        sums = _added_up(rounds)
+        return Shown(of(sums)) if sums else Shown(why=_why_not(rounds))
+
+    return shown
+
+
+_TOGETHER: Sequence[FigureColumn[_Rounds]] = (
+    FigureColumn(_("flows"), lambda rounds: float(_planned(rounds[0])), "flows", decimals=0),
+    FigureColumn(_("rounds added up"), _number_added_up, "rounds"),
+    FigureColumn(_("together, {unit}", unit="Mbit/s"), _of_sums(mean), "Mbit/s"),
+    FigureColumn(_("least"), _of_sums(min), "Mbit/s"),
+    FigureColumn(_("most"), _of_sums(max), "Mbit/s"),
+)
 
 
 def _label(round_: ConcurrentTrials, names: Mapping[str, str]) -> str:
@@ -228,7 +220,18 @@ def drift(records: Sequence[Record]) -> Part | None:
     scale, since = 1.0, _("seconds since the first trial began")
     if last - first >= _MINUTES_FROM_S:
         scale, since = 60.0, _("minutes since the first trial began")
-    panels = _drift_panels(records, first, scale)
+    groups: dict[tuple[str, str, str, int | None], list[Record]] = {}
+    for record in records:
+        key = (record.test, record.pairing, record.protocol, record.message_bytes)
+        groups.setdefault(key, []).append(record)
+    panels = []
+    for (_test, pairing, protocol, size), group in groups.items():
+        for quantity in dict.fromkeys(q for record in group for q in quantities_of(record)):
+            lines = _drift_lines(group, quantity, first, scale)
+            if sum(len(line.points) for line in lines) >= _LEAST_POINTS:
+                words = [pairing, protocol, "" if size is None else str(size), quantity.name]
+                title = joined(" ", [word for word in words if word])
+                panels.append(Panel(title, _("% off the cell’s median"), lines))
     if not panels:
         return None
     first_panels = panels[: MAX_PANELS * MAX_STRIPS]
@@ -254,22 +257,6 @@ def drift(records: Sequence[Record]) -> Part | None:
             for index, strip in enumerate(strips, start=1)
         ),
     )
-
-
-def _drift_panels(records: Sequence[Record], first_s: float, scale: float) -> list[Panel]:
-    groups: dict[tuple[str, str, str, int | None], list[Record]] = {}
-    for record in records:
-        key = (record.test, record.pairing, record.protocol, record.message_bytes)
-        groups.setdefault(key, []).append(record)
-    panels = []
-    for (_test, pairing, protocol, size), group in groups.items():
-        for quantity in dict.fromkeys(q for record in group for q in quantities_of(record)):
-            lines = _drift_lines(group, quantity, first_s, scale)
-            if sum(len(line.points) for line in lines) >= _LEAST_POINTS:
-                words = [pairing, protocol, "" if size is None else str(size), quantity.name]
-                title = joined(" ", [word for word in words if word])
-                panels.append(Panel(title, _("% off the cell’s median"), lines))
-    return panels
 
 
 def _drift_lines(

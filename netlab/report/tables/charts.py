@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 
-from netlab.ethernet import IpVersion, Link, ceiling_bit_per_s, fragments, ip_version_of
+from netlab.ethernet import IpVersion, Link, Protocol, ceiling_bit_per_s, fragments, ip_version_of
 from netlab.messages import _, joined
 from netlab.report.tables.elements import Chart, ChartPanel, Curve
 from netlab.results.ceilings import Ceiling, ceiling_of
@@ -237,16 +237,28 @@ def _curves(
             Curve(label, index, tuple((float(x), value) for x in (sizes[0], sizes[-1])))
             for index, (label, value) in enumerate(_levels([level for level in levels if level]))
         )
-    ip_version = ip_version_of(wired[0].settings)
-    points = []
+    return ceiling_curve("UDP", sizes, link, ip_version=ip_version_of(wired[0].settings))
+
+
+def ceiling_curve(
+    protocol: Protocol,
+    sizes: Sequence[int],
+    link: Link,
+    *,
+    ip_version: IpVersion,
+    timestamps: bool = True,
+) -> tuple[Curve, ...]:
+    """The wire ceiling at ``curve_sizes``, without the sizes that the protocol cannot carry."""
+    points: list[tuple[float, float | None]] = []
     for size in curve_sizes(sizes, link.mtu_bytes, ip_version):
         try:
             ceiling = ceiling_bit_per_s(
                 link.rate_bit_per_s,
-                "UDP",
+                protocol,
                 size,
                 link.mtu_bytes,
                 ip_version=ip_version,
+                timestamps=timestamps,
                 vlan=link.vlan,
             )
         except ValueError:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from netlab.messages import _, counted, joined, sentence_case
 from netlab.results.labels import figure
 from netlab.results.layout import TableColumn
+from netlab.trial.figures import WHOLE, FigureColumn, Shown, Subject
 
 MBIT_PER_S = "Mbit/s"
 """The unit in which tables and charts are computed; tables for people may have another unit."""
@@ -373,3 +374,42 @@ class AnswerLine:
     """Beginning of the names of the charts that show the numbers; empty if no chart shows them."""
     table: int = 0
     """Number of the table in the section, from 1; 0 stands for the section as a whole."""
+
+
+def table(
+    title: str,
+    corner: str,
+    columns: Sequence[FigureColumn[Subject]],
+    rows: Iterable[tuple[str, str, Subject]],
+) -> Table:
+    """A table with a line for each of ``rows``: its label, the key of the one cell that it is about
+    (or empty), and what the columns are figures of.
+    """
+    notes = Notes()
+    return Table(
+        title=title,
+        corner=corner,
+        columns=tuple(column.heading for column in columns),
+        lines=tuple(
+            TableLine(
+                label, tuple(_place(column.of(row), column, notes) for column in columns), cell
+            )
+            for label, cell, row in rows
+        ),
+        footnotes=notes.footnotes,
+    )
+
+
+def _place(shown: Shown | float | str | None, column: FigureColumn[Any], notes: Notes) -> TableCell:
+    if isinstance(shown, str):
+        return TableCell(shown)
+    if not isinstance(shown, Shown):
+        shown = Shown(shown)
+    letters, text = notes(shown.why), shown.text
+    if shown.value is None:
+        return TableCell(text or "", notes=letters, cell=shown.cell, n=0)
+    if text is None and column.decimals == WHOLE:
+        text = f"{shown.value:,.0f}"
+    elif text is None:
+        text = figure(shown.value, column.decimals)
+    return TableCell(text, shown.value, shown.unit or column.unit, letters, shown.cell)

@@ -27,15 +27,11 @@ from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import figure, setting_name, setting_value, systems
 from netlab.results.layout import Bin, BinGrid, Layout, TableColumn, of_pairing
 from netlab.stats import MIN_TRIALS, interval, mean, median
+from netlab.trial.figures import FEW_TRIALS
 
 MAX_COLUMNS = 10
 """Maximum number of columns on a printed page. If there are more, each protocol has its own
 tables."""
-
-FEW_TRIALS = _(
-    "fewer than {least} trials have a result, so there is no interval.", least=MIN_TRIALS
-)
-"""Why a mean of repeats has no interval."""
 
 NOT_PLANNED = _("not requested by the matrix.")
 

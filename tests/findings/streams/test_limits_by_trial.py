@@ -15,7 +15,7 @@ from netlab.findings.finding import Kind
 from netlab.findings.limits_by_trials import limits
 from netlab.findings.rates import Accounting, step_of
 from netlab.findings.stream_limits import limit_of
-from netlab.report.sections import streams
+from netlab.report.sections.findings import findings_and_limits
 from netlab.report.text.findings import RunIndex, sentence, statement
 
 CEILING = 94.148e6
@@ -75,9 +75,7 @@ def test_a_limit_is_reported_in_every_cell_only_if_every_trial_shows_the_limit()
         run = measured({16 * KIB: [94.0, 94.0, last], 32 * KIB: [94.0, 94.0, 94.0]})
         (wire,) = of_kind(findings(run), Kind.WIRE_CEILING)
         sentences.append(sentence(wire, RunIndex(run)))
-        sheet = next(
-            part for part in streams.findings_and_limits(run) if part.name == "limits"
-        ).sheets[0]
+        sheet = next(part for part in findings_and_limits(run) if part.name == "limits").sheets[0]
         first = sheet.lines[0].places[1].text
         assert first == ("2 of 2" if last == 94.0 else "2 of 2, in 5 of 6 trials")
         assert len(sheet.lines) == (1 if last == 94.0 else 2)

@@ -14,10 +14,9 @@ from made_streams import stream_values
 from netlab.ethernet import Link
 from netlab.findings.analysis import load
 from netlab.report import Report
-from netlab.report.answers import results, streams
-from netlab.report.answers.first_screen import FirstLines
 from netlab.report.first_picture.scenes import HeatPanel, Spot, heat_picture
 from netlab.report.language.wording import Wording
+from netlab.report.sections import FirstLines, round_trips, streams
 from netlab.results.layout import lay_out
 
 LINK = Link(rate_bit_per_s=100_000_000, mtu_bytes=1500)
@@ -123,7 +122,7 @@ def test_an_answer_names_engines_only_if_their_intervals_do_not_overlap(
         for trial, off_ns in enumerate((-2_000, 0, 2_000), 1)
     ]
     run = made_run(tmp_path, plan_of([cell for cell, _mean in cells], 3), records)
-    assert [line.sentence for line in results.trip_answers(run.trials)] == [sentence]
+    assert [line.sentence for line in round_trips.answers(run.trials)] == [sentence]
 
 
 # ---- the recorded page of three engines ----------------------------------------------------------

@@ -15,9 +15,14 @@ from made_streams import stream, stream_run
 from netlab.ethernet import Link
 from netlab.findings.analysis import load
 from netlab.report import Report
-from netlab.report.answers import results, streams
-from netlab.report.answers.first_screen import MOST_WARNINGS, FirstLines
 from netlab.report.language.wording import Wording
+from netlab.report.sections import (
+    MOST_WARNINGS,
+    FirstLines,
+    round_trips,
+    streams,
+    throughput_search,
+)
 from netlab.results.layout import lay_out
 
 
@@ -141,7 +146,7 @@ def test_the_answer_of_a_search_states_the_smallest_frame_at_line_rate_and_share
         result(cell, 1, {"line_share": shares[size], "limit": "device"})
         for size, cell in cells.items()
     ]
-    (line,) = results.search_answers(
+    (line,) = throughput_search.answers(
         made_run(tmp_path, plan_of([*cells.values()], 1), records).trials
     )
     assert "line rate without loss from 512 bytes upwards; 64 bytes: 51.0 % of the line rate" in (
@@ -153,7 +158,7 @@ def test_the_answer_of_a_search_states_the_smallest_frame_at_line_rate_and_share
 def test_a_search_with_equal_shares_at_all_frame_sizes_has_a_single_answer(tmp_path: Path) -> None:
     cells = {size: planned("throughput_search", frame_bytes=size) for size in (64, 512, 1518)}
     records = [result(cell, 1, {"line_share": 0.8, "limit": "device"}) for cell in cells.values()]
-    (line,) = results.search_answers(
+    (line,) = throughput_search.answers(
         made_run(tmp_path, plan_of([*cells.values()], 1), records).trials
     )
     assert line.sentence.endswith(
@@ -178,4 +183,4 @@ def test_cells_of_one_pairing_and_size_are_answered_with_the_range_of_their_mean
 
 def test_a_run_without_a_result_has_no_answers() -> None:
     assert streams.answers(lay_out([]), Link(rate_bit_per_s=100_000_000, mtu_bytes=1500)) == ()
-    assert results.trip_answers([]) == ()
+    assert round_trips.answers([]) == ()

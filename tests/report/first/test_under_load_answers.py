@@ -15,11 +15,11 @@ from made_under_load import (
 
 from netlab.findings.analysis import Analysis
 from netlab.report import Report
-from netlab.report.answers import results
 from netlab.report.first_picture.scenes import FirstPicture
 from netlab.report.language.wording import Wording
 from netlab.report.page.first import first_of, opening
 from netlab.report.page.small_charts import small_charts
+from netlab.report.sections import latency_under_load
 from netlab.report.text.answer import answer_of
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Record
@@ -41,7 +41,7 @@ def sentences_of(
     make: Make, cells: list[PlannedCell], records: list[Record], trials: int = 1
 ) -> list[str]:
     run = make(plan_of(cells, trials), records)
-    return [line.sentence for line in results.load_answers(run.trials)]
+    return [line.sentence for line in latency_under_load.answers(run.trials)]
 
 
 def test_the_answer_states_how_far_round_trips_rise_and_under_which_load(make: Make) -> None:
@@ -85,7 +85,7 @@ def test_the_answer_of_many_loads_names_the_smallest_and_the_largest_increase(ma
     ]
     records.append(result(cells[4], 1, under_load_values(trips(loaded_ms=None))))
     run = make(plan_of(cells, 1), records)
-    (line,) = results.load_answers(run.trials)
+    (line,) = latency_under_load.answers(run.trials)
     assert line.sentence == (
         "Under load round trips take longer by 100 ms (LL, TCP up, streams 1) to 400 ms "
         "(LL, TCP up, streams 4); in 1 cell at least half of the requests are lost"

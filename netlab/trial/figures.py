@@ -1,7 +1,6 @@
-"""Declared tables: a column is a figure of a row, its heading, its unit and its digits.
+"""Columns of the report's tables, as declarations; and one figure of several trials.
 
-``table`` makes the lines. ``mean_of``, ``mean_of_all``, ``half_width``, ``longest``, ``share`` and
-``pooled`` make one figure of several trials.
+A column is a figure of a row, its heading, its unit and its digits.
 """
 
 from __future__ import annotations
@@ -10,13 +9,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from netlab.messages import _
-from netlab.report.tables.elements import Notes, Table, TableCell, TableLine
-from netlab.report.tables.tables import FEW_TRIALS
-from netlab.results.labels import figure
+from netlab.messages import _, joined
 from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.stats.histogram import Histogram, merge
 from netlab.trial.record import Record
+
+FEW_TRIALS = _(
+    "fewer than {least} trials have a result, so there is no interval.", least=MIN_TRIALS
+)
+"""Why a mean of repeats has no interval."""
 
 WHOLE = -1
 """Instead of a number of decimals: a whole number such as ``1,488,095``."""
@@ -31,6 +32,10 @@ class Shown:
     """Footnotes: why the place is blank, or what is to be known of its figure."""
     text: str | None = None
     """The text in place of the figure's digits."""
+    unit: str = ""
+    """The unit, if it is not that of the column."""
+    cell: str = ""
+    """Key of the run's cell that the place shows, if the line is not about one cell."""
 
 
 Trials = Sequence[Record]
@@ -57,49 +62,27 @@ class FigureColumn(Generic[Subject]):
     decimals: int = 2
     """At least so many; ``WHOLE`` for counts."""
 
-    def place(self, row: Subject, notes: Notes) -> TableCell:
-        """The place of a row in this column."""
+    def shows(self, row: Subject) -> bool:
+        """Whether it has a figure or words of a row."""
         shown = self.of(row)
-        if isinstance(shown, str):
-            return TableCell(shown)
-        if not isinstance(shown, Shown):
-            shown = Shown(shown)
-        letters = notes(shown.why)
-        if shown.value is None:
-            return TableCell(shown.text or "", notes=letters, n=0)
-        text = shown.text
-        if text is None and self.decimals == WHOLE:
-            text = f"{shown.value:,.0f}"
-        elif text is None:
-            text = figure(shown.value, self.decimals)
-        return TableCell(text, shown.value, self.unit, letters)
+        if isinstance(shown, Shown):
+            return shown.value is not None or bool(shown.text)
+        return shown not in (None, "")
 
 
-def table(
-    title: str,
-    corner: str,
-    columns: Sequence[FigureColumn[Subject]],
-    rows: Iterable[tuple[str, str, Subject]],
-) -> Table:
-    """A table with a line for each of ``rows``: its label, the key of the one cell that it is about
-    (or empty), and what the columns are figures of.
-    """
-    notes = Notes()
-    return Table(
-        title=title,
-        corner=corner,
-        columns=tuple(column.heading for column in columns),
-        lines=tuple(
-            TableLine(label, tuple(column.place(row, notes) for column in columns), cell)
-            for label, cell, row in rows
-        ),
-        footnotes=notes.footnotes,
-    )
+def in_unit(unit: str, name: str) -> str:
+    """A heading such as ``idle, ms``."""
+    return joined(", ", [name, unit])
 
 
 def results_of(trials: Trials) -> list[Record]:
     """The trials that have a result."""
     return [trial for trial in trials if trial.status == "ok"]
+
+
+def blanks_of(trials: Trials) -> list[str]:
+    """Why the other trials have none, a sentence each."""
+    return [trial.why_blank for trial in trials if trial.status != "ok"]
 
 
 def number(name: str, factor: float = 1) -> Figure:
@@ -140,8 +123,7 @@ def pooled(trials: Trials, name: str = "rtt_histogram") -> Histogram | None:
 def trials_shown(trials: Trials, why: Sequence[str] | None = None) -> Shown:
     """``3/5`` if 3 of 5 planned trials have a result, with the reasons why others have none."""
     count = len(results_of(trials))
-    blanks = [trial.why_blank for trial in trials if trial.status != "ok"] if why is None else why
-    return Shown(float(count), blanks, f"{count}/{len(trials)}")
+    return Shown(float(count), blanks_of(trials) if why is None else why, f"{count}/{len(trials)}")
 
 
 def mean_of_all(of: Figure, why: Why) -> OfTrials:

@@ -1,1 +1,0 @@
-"""Makes the lines at the top of the page: results of each test, comparisons, warnings."""
