@@ -121,7 +121,7 @@ def measure(
         if print_matrix:
             show_data(measurable.matrix.rstrip("\n"))
             return
-        sender, receiver = measurable.ends.client.name, measurable.ends.server.name
+        sender, receiver = measurable.client.name, measurable.server.name
         notify(f"within {sender}" if sender == receiver else f"{sender} to {receiver}")
         if question.load:
             notify(f"idle for {IDLE_S:g} s, loaded for {question.seconds:g} s, then idle again")

@@ -37,9 +37,7 @@ CLOSED_BY_SILENCE = "_closed_by_silence"
 def note_repeats(
     folder: RunFolder, records: Iterable[Record], quiet: StealRule | None
 ) -> list[str]:
-    """Note for each record why another attempt follows; returns the reasons of all records, such as
-    ``2 trials in which data stopped``.
-    """
+    """Note why each record's trial is repeated; returns the reasons of all, in words."""
     stolen = stopped = 0
     for record in records:
         trial = {"cell": record.cell, "trial": record.trial, "attempt": record.attempt}
@@ -63,10 +61,8 @@ def note_repeats(
 
 
 def stopped_for_good(record: Record) -> bool:
-    """Whether data had stopped at the end of a trial's window (the time that is measured).
-
-    The result of such a trial is incomplete. If the next attempt fails, the record of that attempt
-    replaces the incomplete result.
+    """Whether data had stopped at the end of a trial's window, so that its result is incomplete. If
+    the next attempt fails, the record of that attempt replaces the incomplete result.
     """
     flags = (value for name, value in record.values.items() if name.endswith(CLOSED_BY_SILENCE))
     return 1 in flags
@@ -110,9 +106,7 @@ def disturbed(
     folder: RunFolder, cells: tuple[Cell, ...], quiet: StealRule | None
 ) -> tuple[Trial, ...]:
     """The measured trials of ``cells`` that were disturbed or interrupted and may be tried again.
-
-    Every attempt that began counts toward the maximum number of attempts, including an attempt
-    without a result, which leaves no record.
+    Every attempt that began counts, also one that left no record.
     """
 
     def asks(record: Record) -> bool:
@@ -129,10 +123,9 @@ def recorded_trials(
     is_meant: Callable[[Record], bool],
     most_steal: float | None,
 ) -> tuple[Trial, ...]:
-    """The trials of ``cells`` for whose latest record ``is_meant`` returns true.
-
-    ``is_meant`` asks for trials in which data stopped, or in which a hypervisor took a larger share
-    of a host's CPU time than ``most_steal`` (``None``: any share is allowed).
+    """The trials of ``cells`` for whose latest record ``is_meant`` is true: those in which data
+    stopped, or a hypervisor took a larger share of a host's CPU time than ``most_steal`` (``None``:
+    any).
     """
     by_key = {cell.key: cell for cell in cells}
     return tuple(
@@ -149,10 +142,8 @@ def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
 
 
 def participants_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:
-    """Trial → its participant in a search that several pairs of hosts run together.
-
-    ``trials``: the trials of one round. Trials run one search together if their settings require a
-    common search (``is_together``) and are equal. Other trials have no participant.
+    """Trial of a round → its participant in a search that several pairs of hosts run together:
+    those whose settings require it (``is_together``) and are equal. Other trials have none.
     """
     groups: dict[Setup, list[Trial]] = {}
     for trial in trials:

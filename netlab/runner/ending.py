@@ -53,11 +53,9 @@ lost."""
 @contextmanager
 def interruptible(within_s: float = END_S) -> Iterator[None]:
     """Turn the first signal of ``NAMES`` into ``Interrupted``; the process ends within ``within_s``
-    seconds.
+    seconds, also after the context was left.
 
     Only the main thread can call this. A signal that is ignored, as under nohup, stays ignored.
-    After ``Interrupted`` has left the context, the time limit still applies to the rest of the
-    process.
     """
     numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
     ending = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
@@ -102,9 +100,7 @@ def raise_swallowed() -> None:
 
 
 def _raise_soon(number: int) -> None:
-    """Send a signal to the main thread after ``AGAIN_S``, so that a sleep of that thread ends. On a
-    system without ``pthread_kill``, send the signal to the process.
-    """
+    """Send a signal to the main thread (or else the process) soon, so that a sleep of it ends."""
     main = threading.main_thread().ident
     send: Callable[[], None] = partial(signal.raise_signal, number)
     if hasattr(signal, "pthread_kill") and main is not None:
@@ -131,9 +127,7 @@ def shielded() -> Iterator[None]:
 
 @contextmanager
 def shielded_at_the_end() -> Iterator[None]:
-    """A context for code whose last part is ``shielded``: a signal that arrived during that part is
-    raised when the context ends.
-    """
+    """A context whose last part is ``shielded``: a signal during that part is raised at its end."""
     yield
     _raise_held()
 
@@ -150,8 +144,8 @@ def _interrupted(number: int) -> Interrupted:
 
 
 class _Watch:
-    """Reads the number of each signal in its own thread. The thread ends the process at a second
-    signal, or when the time limit is over.
+    """Reads the number of each signal in its own thread. A second signal ends the process, or the
+    time limit.
     """
 
     def __init__(self, ending: list[int], within_s: float) -> None:
@@ -199,9 +193,7 @@ class _Watch:
         _leave(second or first)
 
     def _next(self, within_s: float | None) -> int | None:
-        """The number of the next signal that ends the process; ``None`` if no such signal came in
-        time, or if ``end`` has closed the socket.
-        """
+        """The next signal that ends the process; ``None`` if none comes in time, or after ``end``."""
         while select.select([self._heard], [], [], within_s)[0]:
             received = self._heard.recv(1)
             if not received:
@@ -212,9 +204,8 @@ class _Watch:
 
 
 def _leave(number: int) -> NoReturn:
-    """Exit at once. This is safe: an agent (netlab's process on a host) ends when its input is
-    closed, and the journal (the file of the run's records) needs no last entry. The cursor of the
-    terminal, which a progress bar hides, is shown again.
+    """Exit at once. This is safe: agents end when their input is closed, and the journal needs no
+    last entry. The cursor of the terminal, which a progress bar hides, is shown again.
     """
     with suppress(OSError, ValueError):
         if os.isatty(2) and select.select([], [2], [], 0)[1]:
@@ -276,9 +267,7 @@ class DaemonExecutor(Executor):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Wait for the calls. If an exception leaves the context, do not wait, and cancel the calls
-        that have not begun.
-        """
+        """Wait for the calls. After an exception do not wait, and cancel those that have not begun."""
         self.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
     def _work(self) -> None:

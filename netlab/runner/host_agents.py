@@ -43,9 +43,7 @@ Identity = tuple[str, str]
 
 
 class Orphans:
-    """Lost agents of this session that may still run and hold the lock of their host, to be ended.
-    Threads may share this object.
-    """
+    """Lost agents of this session that may still hold the lock of their host; for several threads."""
 
     def __init__(self) -> None:
         self._pids: dict[Identity, set[int]] = {}
@@ -60,10 +58,9 @@ class Orphans:
                 self._pids.setdefault(agent.identity, set()).add(pid)
 
     def end(self, agent: Agent) -> None:
-        """End the orphans on the host of ``agent``, also those that are stopped (SIGSTOP).
-
-        If a process could not be examined, for instance because the host allows no further session,
-        the next call tries again.
+        """End the orphans on the host of ``agent``, also those that are stopped (SIGSTOP). The next
+        call tries again if a process could not be examined, as when the host allows no further
+        session.
         """
         with self._guard:
             pids = sorted(self._pids.get(agent.identity, ()))
@@ -187,7 +184,6 @@ class HostAgents:
 
     def open_all(self, hosts: Collection[Host]) -> dict[str, HostRefused]:
         """Connect to all hosts at the same time; returns host name → error of a refused login.
-
         Raises UsageError if this machine lacks what netlab needs, such as a compiler.
         """
         refusals: dict[str, HostRefused] = {}
@@ -260,9 +256,8 @@ class HostAgents:
                     self._notify(f"{result}; the run tries it again later")
 
     def ask_again(self, names: Iterable[str]) -> None:
-        """Try to connect to those of ``names`` that are away and due; takes up to 1 s.
-
-        A later call uses a connection that takes longer; meanwhile other hosts are measured.
+        """Try to connect to those of ``names`` that are away and due; takes up to 1 s. A later call
+        uses a connection that takes longer; meanwhile other hosts are measured.
         """
         fresh = False
         for name in names:
@@ -285,9 +280,8 @@ class HostAgents:
                 self._mark_away(name, result)
 
     def next_ask_s(self, names: Iterable[str], patience_s: float) -> float | None:
-        """Seconds until the next try to connect to one of ``names``, hosts needed together.
-
-        ``None`` if no host is away, or if the run has given up at least one of the hosts.
+        """Seconds until the next try to connect to one of ``names``, hosts needed together;
+        ``None`` if no host is away, or if the run has given up one of them.
         """
         now_s = clock.monotonic()
         asks_s = [

@@ -90,9 +90,8 @@ def peers_of(pairs: Pairs) -> dict[str, str]:
 
 
 def routes_of(pairs: Pairs) -> dict[str, dict[str, tuple[str, str]]]:
-    """Host name → test address → name and address of one peer that is reached from this address.
-
-    One peer per address is enough to find each interface, however many hosts are behind it.
+    """Host name → test address → name and address of one peer that is reached from this address:
+    enough to find each interface, however many hosts are behind it.
     """
     routes: dict[str, dict[str, tuple[str, str]]] = {}
     for server, client in sorted(pairs, key=_within_a_machine):
@@ -168,9 +167,9 @@ class FactNotes:
         routes: Mapping[str, Mapping[str, tuple[str, str]]],
         peers: Mapping[str, str],
     ) -> None:
-        """Note the facts of each host's interfaces with test addresses that ``note`` left out.
+        """Note the facts of each interface with a test address that ``note`` left out, once.
 
-        ``routes``: host → address → name and address of a peer. An interface is noted once.
+        ``routes``: host → address → name and address of a peer.
         """
         requests = {
             (host, address, peer): partial(agent.facts, to=peer_address)
@@ -214,9 +213,8 @@ NO_WAY = frozenset(
 class HostPool:
     """All hosts of a run. On entry, the pool connects to each host, locks it, and checks each pair.
 
-    If a host of a pairing is away or refuses the login, the other pairings are measured.
-    Entering the context raises ``HostError`` if no pairing can be measured, ``LockedError`` if
-    another run measures with one of the hosts.
+    It raises HostError if no pairing can be measured, LockedError if another run measures with one
+    of the hosts. If only some hosts are away or refuse the login, the other pairings are measured.
     """
 
     def __init__(
@@ -349,10 +347,10 @@ class HostPool:
         )
 
     def reason_not_to_measure(self, cell: Cell) -> Unmeasured | None:
-        """Why ``cell`` cannot be measured now; ``None`` if it can.
+        """Why ``cell`` cannot be measured now; ``None`` if it can. Raises HostGone if a host is
+        lost.
 
-        This call may check the path between the hosts of ``cell`` again. So the caller must keep
-        other trials off these hosts during the call. Raises ``HostGone`` if a host is lost.
+        The path between its hosts may be checked again: keep other trials off them meanwhile.
         """
         pair = self._pairs.get(cell.pairing)
         if pair is None:

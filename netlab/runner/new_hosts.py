@@ -76,9 +76,8 @@ def shared_networks(hosts: Sequence[FoundHost]) -> tuple[SharedNetwork, ...]:
 def with_addresses(
     hosts: Sequence[FoundHost], networks: Sequence[SharedNetwork]
 ) -> tuple[Host, ...]:
-    """The hosts with their addresses in these networks; a host in none of them is left out.
-
-    The first network becomes ``test``. The others are named after the device of their first host.
+    """The hosts with their addresses in these networks; a host in none of them is left out. The
+    first network becomes ``test``, the others are named after the device of their first host.
     """
     names = [TEST]
     for network in networks[1:]:
@@ -158,7 +157,7 @@ Confirm = Callable[[UnknownHostKey], bool]
 
 
 def hosts_to_ask(words: Sequence[str], keys: Mapping[str, str]) -> tuple[Host, ...]:
-    """The hosts of the command line; if there are fewer than two, this machine is added.
+    """The hosts of the command line, and this machine if they are fewer than two.
 
     ``keys``: word → the key of this host or its fingerprint. UsageError for a word that is no host,
     or for a key whose word is not among ``words``.
@@ -178,9 +177,8 @@ def hosts_to_ask(words: Sequence[str], keys: Mapping[str, str]) -> tuple[Host, .
 
 
 def with_keys(agents: AgentGroup, hosts: Sequence[Host], confirm: Confirm) -> tuple[Host, ...]:
-    """Log in to all hosts; returns them with the keys that a person confirmed.
-
-    Raises UnknownHostKey for a key that nobody confirmed, HostError if a host cannot be reached.
+    """Log in to all hosts; returns them with the keys that a person confirmed. Raises
+    UnknownHostKey for a key that nobody confirmed, HostError if a host cannot be reached.
     """
     by_name = {host.name: host for host in hosts}
     remote_hosts = [host for host in hosts if not host.local]

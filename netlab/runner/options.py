@@ -58,9 +58,7 @@ class Options:
     """Whether the report is made at the end."""
 
     def run_folder(self) -> Path:
-        """The folder of the run: ``into``, or one that does not exist yet, even if another run
-        began this second.
-        """
+        """The folder of the run: ``into``, or a new one, even if another run began this second."""
         if self.into is not None:
             return self.into
         name = f"{self.matrix.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
@@ -128,9 +126,8 @@ def options_to_resume(
 ) -> Options:
     """The options of the last session in ``folder``; ``hosts`` replaces its inventory.
 
-    With ``redo``, only these cells are measured again. Without ``redo``, the cells that the last
-    session had to redo are repeated if that session did not reach its end. Raises UsageError if the
-    folder does not hold the options, StoreError if it cannot be read.
+    With ``redo``, only these cells are measured again, else those that the last session had to redo
+    and did not reach. UsageError if the folder has no options, StoreError if it cannot be read.
     """
     stored = read(folder, RUN_CHECK)
     notes = [note for note in stored.notes if note.kind in (NOTE, "session-end")]
@@ -184,10 +181,9 @@ FAILED = "failed"
 def session_cells(
     cells: tuple[Cell, ...], only: Collection[str], redo: Collection[str], *, nothing_else: bool
 ) -> tuple[Cell, ...]:
-    """The cells of a session; UsageError for a word that matches no cell.
-
-    With ``nothing_else`` these are the cells of ``redo``, and ``only``, which an earlier session
-    was given, has no effect.
+    """The cells of a session; UsageError for a word that matches no cell. With ``nothing_else``
+    these are the cells of ``redo``, and ``only``, which an earlier session was given, has no
+    effect.
     """
     if not nothing_else:
         chosen = chosen_of(cells, only)
@@ -204,10 +200,9 @@ def session_cells(
 def chosen_of(cells: tuple[Cell, ...], only: Iterable[str]) -> tuple[Cell, ...]:
     """The cells that the words of ``--only`` select; all cells without a word.
 
-    A word is the name of a pairing or of a kind of test, in upper or lower case, with the wildcards
-    ``*`` and ``?``; commas separate several words. A cell is selected if its pairing is among the
-    named pairings and its test among the named tests. If no word names a pairing, all pairings are
-    selected; if no word names a test, all tests. UsageError for a word that matches nothing.
+    A word names pairings or kinds of test, in any case, with the wildcards ``*`` and ``?``; commas
+    separate words. Words for pairings and words for tests each narrow the choice. UsageError for a
+    word that matches nothing.
     """
     pairings = tuple(dict.fromkeys(cell.pairing for cell in cells))
     tests = tuple(dict.fromkeys(cell.test for cell in cells))
@@ -234,10 +229,9 @@ def chosen_of(cells: tuple[Cell, ...], only: Iterable[str]) -> tuple[Cell, ...]:
 def redo_of(
     words: Collection[str], cells: tuple[Cell, ...], latest: Mapping[tuple[str, int], Record]
 ) -> frozenset[str]:
-    """The keys of the cells that ``--redo`` selects.
-
-    A word is the key of a cell, a pairing or a test, with wildcards as in ``chosen_of``, or
-    ``failed`` for the cells with a failed trial. UsageError for a word that matches nothing.
+    """The keys of the cells that ``--redo`` selects: each word is a cell's key, a pairing or a
+    test, with wildcards, or ``failed`` for the cells with a failed trial. UsageError if one matches
+    nothing.
     """
     redo: set[str] = set()
     names: tuple[Callable[[Cell], str], ...] = (
@@ -291,9 +285,8 @@ class Possible:
 def possible_of(cells: Sequence[Cell], inventory: Inventory) -> Possible:
     """The cells that the inventory has hosts for.
 
-    Raises UsageError if a pairing that names its two hosts is impossible, or if no cell can be
-    measured: then the command or a file is wrong. If only some cells can be measured, nothing is
-    raised, because the matrix may be for a larger inventory.
+    UsageError if a pairing that names its two hosts is impossible, or if no cell can be measured.
+    If some cells can be measured, the matrix may be for a larger inventory.
     """
     pairs: dict[str, HostPair] = {}
     lacking: dict[str, str] = {}

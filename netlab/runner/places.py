@@ -80,19 +80,15 @@ class AgentGroup:
         return replace(host, os=letter)
 
     def facts(self, host: Host, to: str | None = None) -> Mapping[str, Any]:
-        """The facts of the host; with ``to``, also its route to this address. Empty if the host has
-        no agent.
-        """
+        """The facts of the host, with its route to ``to`` if given. Empty without an agent."""
         agent = self._agents.get(host.name)
         if agent is None:
             return {}
         return agent.facts() if to is None else agent.facts(to=to)
 
     def hand_over(self, host: Host) -> Agent | None:
-        """The agent on ``host``, found by the host's name, for use by a run. From now on, the agent
-        uses ``host`` as the description of its host.
-
-        ``None`` if there is no such agent or it is lost. The group still closes the agent.
+        """The agent of ``host`` for a run, which describes its host by ``host`` from now on;
+        ``None`` if there is none or it is lost. The group still closes the agent.
         """
         agent = self._agents.get(host.name)
         if agent is None or agent.gone:
@@ -216,9 +212,7 @@ def asking(notify: Callable[[str], None]) -> AskHosts:
 
 
 def in_a_sentence(host: Host, error: Exception) -> str:
-    """The error of a host on one line. An error that netlab does not expect is shown with the type
-    of its exception.
-    """
+    """The error of a host on one line; with its type, if netlab does not expect it."""
     if isinstance(error, NetlabError):
         return printable(str(error))
     return printable(f"{host.name}: {type(error).__name__}: {error}")

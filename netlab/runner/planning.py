@@ -187,8 +187,7 @@ def plan_of(
     """Plan a matrix. Hosts are asked for their capabilities only if ``ask`` is given.
 
     Raises MatrixError and UsageError as `netlab run` does. Without an inventory, two hosts of each
-    system are assumed. Then the pairings LL (both hosts run Linux) and WW (both run Windows) share
-    no host.
+    system are assumed, and the pairings LL and WW share no host.
     """
     matrix = load_matrix(matrix_file, overrides, hosts_file, expect_words())
     cells = chosen_of(expand(matrix), only)
@@ -311,10 +310,7 @@ def _by_setup(cells: Iterable[Cell]) -> Iterable[list[Cell]]:
 
 
 def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cell, str]:
-    """Cells that are impossible by the inventory: a host has no agent, or no address for the cell.
-
-    Each is returned with a sentence.
-    """
+    """Cells that are impossible by the inventory, each with a sentence."""
     refusals: dict[Cell, str] = {}
     # A host has many peers, but few settings that decide about its address.
     hosts = {(host.name, host.only_network): host for pair in pairs.values() for host in pair}
@@ -413,9 +409,7 @@ MAX_TOGETHER = 12
 
 
 def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = None) -> str:
-    """The plan as text: a line for each pairing and protocol, then the totals. The table is no
-    wider than ``width``.
-    """
+    """The plan as text: a table of pairings and protocols of at most ``width``, then the totals."""
     matrix, link, until, quiet = plan.matrix, plan.matrix.link, plan.matrix.until, plan.matrix.quiet
     lines = [matrix.title, f"{matrix.file}, content {matrix.content_hash[:8]}", ""]
     lines += _table(plan, width)
@@ -491,9 +485,8 @@ def _table(plan: Planned, width: int | None) -> list[str]:
 
 
 def _pairings(plan: Planned) -> tuple[dict[str, str], dict[str, str]]:
-    """Pairing → label of its line in the table, and label → the two ends.
-
-    Pairings that name their two hosts share one line if there are more than ``MAX_TOGETHER``.
+    """Pairing → label of its line in the table, and label → the two ends. More than
+    ``MAX_TOGETHER`` pairings that name their hosts share one line.
     """
     by_name = [pairing for pairing in plan.ends if is_by_name(pairing)]
     shared: dict[str, str] = {}

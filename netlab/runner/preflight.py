@@ -119,9 +119,8 @@ def narrow_ways(
 ) -> tuple[NarrowPath, ...]:
     """Each of the two directions whose path MTU is below the MTU of the sender's interface.
 
-    ``facts``: the facts of the server and of the client with their routes, if they are known.
-    A direction is left out if its sender cannot forbid fragments or does not report its MTU, or if
-    the direction cannot be checked. Raises HostGone.
+    ``facts``: of the server and the client with their routes, if known. A direction that cannot be
+    checked is left out, as when its sender cannot forbid fragments. Raises HostGone.
     """
     setup = PayloadSearch(protocol="UDP", ip_version=ip_version, timeout_s=FIRST_TIMEOUT_S)
     of_server, of_client = facts
@@ -292,10 +291,8 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
     """Check the path between two hosts for each pair of their addresses (``common_addresses``).
 
     A short message of each protocol goes each way, then the longest packets, over UDP. ``pair``:
-    the two hosts, limited to the networks that their pairing names, if it names any.
-
-    Raises HostError if the traffic would not take the test network, or if no pair of addresses
-    exists. A missing address does not affect cells that use another address.
+    the two hosts, limited to the networks that their pairing names. HostError if the traffic would
+    not take the test network, or if no pair of addresses exists.
     """
     faults: list[PathFault] = []
     narrow: list[NarrowPath] = []
@@ -371,10 +368,8 @@ def _narrow_between(
 
 
 def preflight_service(client: Agent, server: Host) -> Preflight:
-    """Check the path to a host without an agent. If the host runs an echo service, send a few
-    requests of each protocol to it and await answers.
-
-    Raises HostError if the traffic would not take the client's test network.
+    """Check the path to a host without an agent, by a few requests to its echo service, if it has
+    one. HostError if the traffic would not take the client's test network.
     """
     address = server.service_addresses[0]
     try:

@@ -44,8 +44,8 @@ first trial has ended."""
 
 
 class Progress:
-    """Reports how far a run is. The thread that writes the journal (the file of records) calls the
-    methods, except `live` and `trial`, which the measuring threads call.
+    """Reports how far a run is. The thread that writes the journal calls the methods, except `live`
+    and `trial`, which the measuring threads call.
     """
 
     def __init__(
@@ -86,9 +86,7 @@ class Progress:
     def begin(
         self, folder: Path, trials: Iterable[Trial], measured_count: int, matrix: Matrix
     ) -> None:
-        """Report the folder and the cells of the run; ``measured_count``: number of trials
-        with a result.
-        """
+        """Report the folder and the cells; ``measured_count``: number of trials with a result."""
         self._pause_s, self._link = matrix.pause_s, matrix.link
         self._total = self._done = measured_count
         self.expect(trials)

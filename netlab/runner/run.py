@@ -27,9 +27,8 @@ from netlab.store.run_folder import RunFolder
 def run(options: Options, progress: Progress, agents: AgentGroup | None = None) -> Outcome:
     """Measure the missing trials of a matrix, and make the report if the options ask for it.
 
-    ``agents``: agents (programs of netlab that run on hosts) that are open already, so that these
-    hosts need no new login. Raises HostError, LockedError, UsageError, and Interrupted after a
-    signal.
+    ``agents``: open already, so that their hosts need no new login. Raises HostError, LockedError,
+    UsageError, and Interrupted after a signal.
     """
     check_cluster(options.cluster, insecure=options.insecure)
     matrix = load_matrix(options.matrix, options.overrides, options.hosts, expect_words())

@@ -76,11 +76,10 @@ LEAST_WAIT_S = 0.05
 
 
 class Session:
-    """One session of a run: its work, its run folder and its hosts.
-
-    These change while it measures, and only its own thread changes them: the trials that it has
-    begun, those under way with their attempts and futures, how often each lost a host, the last
-    sync to the disk, the hosts in the journal.
+    """One session of a run: its work, its run folder and its hosts. Only its own thread changes
+    what changes while it measures: the trials that it has begun, those under way with their
+    attempts and futures, how often each lost a host, the last sync to the disk, the hosts in the
+    journal.
     """
 
     def __init__(
@@ -185,7 +184,6 @@ class Session:
 
     def rounds(self) -> Iterator[list[Trial]]:
         """The trials of each round, block after block, until no trial is due that can be measured.
-
         Between two rounds, hosts that are away are asked again.
         """
         while True:
@@ -218,9 +216,7 @@ class Session:
     # Records
 
     def keep(self, record: Record) -> None:
-        """Write a record. A signal during the write takes effect after it, so that no result is
-        lost or written twice.
-        """
+        """Write a record. A signal takes effect after it: no result is lost or written twice."""
         with shielded():
             if self._keeps_earlier_result(record):
                 self.folder.note(
@@ -245,10 +241,9 @@ class Session:
             self._segments.on_record()
 
     def _keeps_earlier_result(self, record: Record) -> bool:
-        """Whether the earlier result stays because this repeat has no result.
-
-        The earlier result is replaced if the repeat was requested (``redo``), or if the data of the
-        earlier trial had stopped for good. A repeat with the status pending replaces nothing.
+        """Whether the earlier result stays because this repeat has no result: unless the repeat was
+        requested (``redo``) or the earlier data had stopped for good. A pending repeat replaces
+        nothing.
         """
         earlier = self.folder.latest.get((record.cell, record.trial))
         if earlier is None or earlier.status is not Status.OK or record.status is Status.OK:
@@ -462,10 +457,8 @@ class Session:
 
 
 def obstacle_left(obstacle: Unmeasured | None, cell: Cell, variants: Variants) -> Unmeasured | None:
-    """``obstacle``, or ``None`` if the state of the cell's hosts may have removed it.
-
-    The state may change the MTU of an interface. The path MTU depends on this MTU, and was measured
-    before the hosts were brought into any state.
+    """``obstacle``, or ``None`` if the state of the cell's hosts may have removed it: it may change
+    the MTU of an interface, and the path MTU was measured before.
     """
     is_path_mtu = obstacle is not None and obstacle.reason == PATH_MTU
     if is_path_mtu and changes_mtu(chosen(variants, cell.setup.variant)):
@@ -483,9 +476,8 @@ def opened_session(
     progress: Progress,
     agents: AgentGroup | None = None,
 ) -> Iterator[Session]:
-    """A session with its hosts, which are connected until the context ends.
-
-    ``agents``: agents that are open already. Raises HostError, LockedError, UsageError.
+    """A session with its hosts, which are connected until the context ends; ``agents`` are open
+    already. Raises HostError, LockedError, UsageError.
     """
     pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in work.trials))
     # The id of the run is in the first line of its journal.

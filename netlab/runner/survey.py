@@ -180,10 +180,9 @@ class UndoLogState:
 
 
 def put_back(agent: Agent, owner: LockOwner) -> UndoLogState:
-    """Undo the leftovers of a host in their order, while ``owner`` holds the host's lock.
-
-    Nothing is undone while another netlab process measures with the host. Raises ProbeError if the
-    undo log cannot be read, HostGone if the host is lost before anything was undone.
+    """Undo the leftovers of a host in their order, while ``owner`` holds the host's lock, unless
+    another netlab process measures with the host. Raises ProbeError if the undo log cannot be read,
+    HostGone if the host is lost before anything was undone.
     """
     listing = leftovers(agent)
     if not any(is_reachable(agent, leftover) for leftover in listing.entries):
@@ -375,9 +374,7 @@ class Survey:
 
 def survey(path: Path, notify: Callable[[str], None] | None = None) -> Survey:
     """Inspect every host of an inventory at the same time, and put back what earlier runs changed.
-
-    A host is locked only while its settings are put back. ``notify`` gets messages about slow
-    steps; several threads call it.
+    ``notify`` gets messages about slow steps; several threads call it.
     """
     hosts = load_inventory(path).hosts
     owner = LockOwner(OWNER, secrets.token_hex(4), str(path))
@@ -389,9 +386,8 @@ def survey(path: Path, notify: Callable[[str], None] | None = None) -> Survey:
 def told_once(hosts: Sequence[InspectedHost]) -> tuple[InspectedHost, ...]:
     """Remove from each host's faults those about settings of another host of the inventory.
 
-    Two hosts that are network namespaces of one machine may share an undo log (the list of changes
-    that must be undone). Each host puts back its own settings, and reports the settings of the
-    other host as settings that it cannot put back.
+    Two network namespaces of one machine may share an undo log. Each puts back its own settings,
+    and reports those of the other as settings that it cannot put back.
     """
     own = {item.key for host in hosts for item in host.tried if item.is_own}
     results: list[InspectedHost] = []
@@ -411,10 +407,8 @@ def told_once(hosts: Sequence[InspectedHost]) -> tuple[InspectedHost, ...]:
 def inspect(
     host: Host, notify: Callable[[str], None] | None = None, owner: LockOwner | None = None
 ) -> InspectedHost:
-    """Connect to a host, put back the settings that earlier runs changed, and inspect the host.
-
-    ``owner``: the name under which the host is locked while settings are put back. A fault is
-    returned as a sentence and never raised.
+    """Connect to a host, put back the settings that earlier runs changed (locked by ``owner``
+    meanwhile), and inspect the host. A fault is returned as a sentence and never raised.
     """
     if not host.has_agent:
         services = [("reachable", "not asked: it runs no agent")]
@@ -523,9 +517,7 @@ def _test_address(
 
 
 def _neighbour(local: str) -> str:
-    """Another address of the same network, to ask for the route to this network. The route to the
-    host's own address would be loopback.
-    """
+    """Another address of the same network: the route to the host's own address is loopback."""
     interface = ipaddress.ip_interface(local.partition("%")[0])
     if interface.is_loopback or interface.network.num_addresses == 1:
         return str(interface.ip)

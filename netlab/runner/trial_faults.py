@@ -85,9 +85,8 @@ class HostValues:
 def wrong_values(
     cell: Cell, ends: Mapping[EndName, Host], values: Mapping[str, HostValues]
 ) -> Iterator[str]:
-    """A sentence for each value that the cell needs and a host does not have.
-
-    ``values``: host name → its values.
+    """A sentence for each value (``values``: host name → its own) that the cell needs and a host
+    lacks.
     """
     of_ends = {role: values.get(host.name, HostValues()) for role, host in ends.items()}
     settings = cell.settings
@@ -172,9 +171,7 @@ class Absence:
 
     @classmethod
     def begin(cls, reason: str, sentence: str, now_s: float, pause_s: float | None) -> Absence:
-        """An absence that starts now. ``pause_s``: time to the first try; ``None`` if no try
-        follows.
-        """
+        """An absence that starts now. ``pause_s``: time to the first try; ``None``: there is none."""
         ask_at_s = math.inf if pause_s is None else now_s + pause_s
         return cls(reason, sentence, now_s, ask_at_s, pause_s or FIRST_PAUSE_S)
 
@@ -193,10 +190,8 @@ class Absence:
         return now_s >= self.ask_at_s
 
     def next_ask_s(self, now_s: float, patience_s: float) -> float | None:
-        """Seconds until the next try, or until the run gives up if that is earlier.
-
-        ``None`` if no try follows or if the run has given up. ``patience_s``: time from the start
-        of the absence after which the run gives up.
+        """Seconds until the next try, or until the run gives up (``patience_s`` after the start) if
+        that is earlier. ``None`` if no try follows or the run has given up.
         """
         give_up_s = self.since_s + patience_s
         if math.isinf(self.ask_at_s) or now_s >= give_up_s:
@@ -299,11 +294,8 @@ def _needs_agent(cell: Cell) -> str | None:
 def beyond_account(
     cell: Cell, pair: HostPair, values: Mapping[str, HostValues]
 ) -> Unmeasured | None:
-    """The reason if a host has the cell's congestion control but does not let the login's
-    account choose it.
-
-    Root may allow it later. The error number (``EPERM``) makes the record not final, so each
-    session checks again.
+    """The reason if a host has the cell's congestion control but does not let the login's account
+    choose it. Root may allow it later: the error number (``EPERM``) makes the record not final.
     """
     server, client = pair
     refusals = [*refused_controls(cell, {"server": server, "client": client}, values)]
@@ -363,10 +355,7 @@ SENTENCE_CHARACTERS = 300
 
 
 def record_of_fault(error: Exception, trial: Trial, attempt: int, folder: Path) -> Record:
-    """The record of a trial that ended with ``error``; the run continues with the next trial.
-
-    If the error is a defect of netlab, its traceback is saved in the run folder.
-    """
+    """The record of a trial that ended with ``error``; of a defect, the traceback is saved."""
     detail = str(error)
     if isinstance(error, ProbeError):
         reason = reason_of(error.word)
@@ -388,9 +377,8 @@ def record_of_fault(error: Exception, trial: Trial, attempt: int, folder: Path) 
 def append(folder: RunFolder, record: Record, warn: Callable[[list[str]], None]) -> Record:
     """Write a record and return it as written; the next sync of the folder makes it durable.
 
-    If a host sent values that the journal cannot hold, the record becomes a failure without values.
-    If this failure cannot be written either, netlab has a defect: a record with the reason
-    ``internal``, or else a warning, reports it.
+    If the journal cannot hold values that a host sent, the record becomes a failure without values.
+    If it cannot hold that, netlab has a defect, which a record or else a warning reports.
     """
     try:
         folder.append(record, durable=False)
@@ -477,9 +465,8 @@ class PathChecks:
 
     def try_all(self, together: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
         """Check pairings for the first time; the pairings of one group are checked in parallel.
-
-        Returns warnings, and a sentence for each pairing that could not be checked. Such a pairing
-        is checked again before its first trial; the other pairings are measured.
+        Returns warnings, and a sentence for each pairing that could not be checked: before its
+        first trial it is checked again.
         """
         warnings: dict[str, None] = {}
         faults: list[str] = []
@@ -509,9 +496,7 @@ class PathChecks:
         return pairing in self._unchecked
 
     def doubt(self, pairings: Iterable[str]) -> None:
-        """Mark pairings to be checked again before they are measured. The next try of their cut
-        ways is due at once.
-        """
+        """Check pairings again before they are measured; their cut ways are due at once."""
         doubted, now_s = frozenset(pairings), clock.monotonic()
         self._unchecked |= doubted
         for way, absence in list(self.cut.items()):
@@ -519,10 +504,9 @@ class PathChecks:
                 self.cut[way] = absence.due(now_s)
 
     def obstacle(self, cell: Cell) -> Unmeasured | None:
-        """Why packets of ``cell`` do not pass now; ``None`` if they do.
-
-        A pairing in doubt is checked again before each trial until the check succeeds. So a
-        repaired path is measured at once. Raises HostGone if a host is lost during the check.
+        """Why packets of ``cell`` do not pass now; ``None`` if they do. A pairing in doubt is
+        checked before each trial until that succeeds. Raises HostGone if a host is lost during the
+        check.
         """
         pairing = cell.pairing
         obstacle = self._check_again(pairing) if pairing in self._unchecked else None
@@ -532,9 +516,7 @@ class PathChecks:
         return obstacle
 
     def look_again(self, cell: Cell) -> None:
-        """Check whether the way of ``cell`` is cut, after a trial that received nothing. Raises
-        HostGone if a host is lost during the check.
-        """
+        """Check the way of ``cell``, after a trial that received nothing. Raises HostGone."""
         if cell.pairing in self._first:
             self._unchecked.add(cell.pairing)
             self.obstacle(cell)

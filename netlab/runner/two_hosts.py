@@ -67,9 +67,7 @@ def common_networks(
     server: Mapping[str, Any], client: Mapping[str, Any], ip_version: int | None = None
 ) -> tuple[Common, ...]:
     """The networks that both hosts are in, by the ``addresses`` in their facts; IPv4 first.
-
-    ``server`` and ``client``: the facts that their probes report. Loopback, link-local and single
-    addresses (``/32``, ``/128``) are left out: they are of no use between two hosts.
+    Loopback, link-local and single addresses (``/32``) are of no use between two hosts.
     """
     pairs = [
         Common(
@@ -111,10 +109,8 @@ def address_words(facts: Mapping[str, Any]) -> str:
 
 
 def routed(server_address: str, facts: Mapping[str, Any]) -> Common | None:
-    """``server_address``, and the address from which the client's route to it sends; ``None`` if
-    there is no such route.
-
-    ``facts``: the facts of the client, with its route to this address.
+    """``server_address``, and the address from which the client's route to it sends, by ``facts``
+    of the client with this route; ``None`` if there is none.
     """
     source = facts.get("route_source")
     if not isinstance(source, str):
@@ -126,9 +122,8 @@ def routed(server_address: str, facts: Mapping[str, Any]) -> Common | None:
 def _addresses(
     facts: Mapping[str, Any], *, all_kinds: bool = False
 ) -> Iterator[tuple[str, Interface]]:
-    """Device and address of each entry of ``addresses`` in the facts.
-
-    Addresses that are of no use between two hosts are left out unless ``all_kinds``.
+    """Device and address of each entry of ``addresses`` in the facts; without ``all_kinds``, only
+    those of use between two hosts.
     """
     for device, local in addresses_in(facts):
         if not device:
@@ -267,9 +262,8 @@ class Question:
 
     @property
     def asks_for_capacity(self) -> bool:
-        """Whether to measure the highest possible throughput. If so, the receiver chooses its
-        receive call (``adaptive``), so that the receiver is not the bottleneck. Streams that share
-        threads can only use blocking calls, so the result is false for them.
+        """Whether to measure the highest possible throughput: the receiver then chooses its receive
+        call (``adaptive``), which streams that share threads cannot.
         """
         return self.rate is None and self.streams <= STREAMS_WITH_A_THREAD
 
@@ -317,24 +311,11 @@ Choose = Callable[[Sequence[Common]], Common]
 """Chooses one of several networks; raises UsageError if there is nobody to ask."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndHosts:
-    """Two hosts ready to be measured, and the link between them."""
-
-    server: Host
-    client: Host
-    ip_version: int
-    link: Link | None
-    """The link as both interfaces report it; ``None`` if an interface reports no rate or MTU, is
-    virtual, or is not Ethernet."""
-
-
 def hosts_named(words: Sequence[str], inventory: Path | None) -> tuple[Host, Host]:
     """The server and the client that zero to two words of the command line name.
 
-    A word is the name of a host in the inventory, or ``user@host:port`` as ssh takes it. With one
-    word, this machine is the client; without a word, this machine is server and client. UsageError
-    for any other word, and for a client that runs no agent.
+    A word is a host in the inventory, or ``user@host:port`` as ssh takes it; each missing one is
+    this machine. UsageError for any other word, and for a client that runs no agent.
     """
     listed = () if inventory is None else load_inventory(inventory).hosts
     by_name = {host.name: host for host in listed}
@@ -354,9 +335,7 @@ def this_machine(name: str = HERE) -> Host:
 
 
 def host_by_ssh(word: str) -> Host:
-    """The host that ssh reaches by ``user@host:port``; its operating system is not known yet.
-    UsageError if the word has another form.
-    """
+    """The host, of an unknown system, that ssh reaches by ``user@host:port``; UsageError."""
     try:
         target = parse_ssh(word)
     except ValueError as error:
@@ -367,45 +346,29 @@ def host_by_ssh(word: str) -> Host:
     return Host(name=name[:63], os="", ssh=target)
 
 
-def ask(
-    agents: AgentGroup,
-    server: Host,
-    client: Host,
-    *,
-    to: str | None,
-    ip_version: int | None,
-    choose: Choose,
-) -> EndHosts:
-    """Log in to both hosts and find the addresses to measure between.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Between:
+    """The hosts to measure between, and the network between them."""
 
-    ``to``: the server's test address. ``choose`` selects one of several common networks. Raises
-    HostError and UsageError.
-    """
-    if server.local and client.local and to is None:
-        return EndHosts(server, client, ip_version or 4, None)
-    agents.log_in_to_all((server, client))
-    server, client = agents.seen(server), agents.seen(client)
-    common = _common(agents, server, client, to, ip_version, choose)
-    ways = [agents.facts(client, common.server_address)]
-    if server.has_agent:
-        ways.append(agents.facts(server, common.client_address))
-    return EndHosts(
-        _at(server, common.server_address),
-        _at(client, common.client_address),
-        common.ip_version,
-        link_of(ways),
-    )
+    hosts: Sequence[str]
+    """Server and client, as ``hosts_named`` takes them."""
+    inventory: Path | None = None
+    to: str | None = None
+    """The server's test address."""
+    ip_version: int | None = None
+    link: Link | None = None
+    """The link as the person states it; ``None``: as the interfaces report it."""
 
 
 def _common(
     agents: AgentGroup,
     server: Host,
     client: Host,
-    to: str | None,
-    ip_version: int | None,
+    between: Between,
     choose: Choose,
 ) -> Common:
-    to = to or next(iter(server.service_addresses), None)
+    """The addresses to measure between. Raises HostError and UsageError."""
+    to = between.to or next(iter(server.service_addresses), None)
     if to is not None:
         server_facts = agents.facts(server)
         if not has_address(server_facts, to):
@@ -415,11 +378,11 @@ def _common(
         if common is None:
             raise UsageError(f"--to {to}: {client.name} has no route to this address")
         return common
-    common = _in_inventory(server, client, ip_version)
+    common = _in_inventory(server, client, between.ip_version)
     if common is not None:
         return common
     server_facts, client_facts = agents.facts(server), agents.facts(client)
-    networks = common_networks(server_facts, client_facts, ip_version)
+    networks = common_networks(server_facts, client_facts, between.ip_version)
     if len(networks) == 1:
         return networks[0]
     if networks:
@@ -450,8 +413,8 @@ def _in_inventory(server: Host, client: Host, ip_version: int | None) -> Common 
 
 
 def link_of(ways: Sequence[Mapping[str, Any]]) -> Link | None:
-    """The lowest rate and the smallest MTU of interfaces. ``None`` if an interface reports no rate
-    or MTU or is virtual, or if the smallest MTU is too large for Ethernet.
+    """The lowest rate and the smallest MTU of interfaces; ``None`` if one reports no rate or MTU or
+    is virtual, or if the smallest MTU is too large for Ethernet.
 
     ``ways``: the facts of each host, with its route to the other host.
     """
@@ -466,37 +429,19 @@ def link_of(ways: Sequence[Mapping[str, Any]]) -> Link | None:
     return Link(min(rates), min(sizes)) if min(sizes) <= MOST_MTU_BYTES else None
 
 
-def _at(host: Host, address: str) -> Host:
-    return replace(host, addresses={NETWORK: (address,)}) if host.has_agent else host
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Between:
-    """The hosts to measure between, and the network between them."""
-
-    hosts: Sequence[str]
-    """Server and client, as ``hosts_named`` takes them."""
-    inventory: Path | None = None
-    to: str | None = None
-    """The server's test address."""
-    ip_version: int | None = None
-    link: Link | None = None
-    """The link as the person states it; ``None``: as the interfaces report it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Measurable:
     """The hosts and the matrix of a measurement that can begin."""
 
-    ends: EndHosts
+    server: Host
+    client: Host
     matrix: str
     """Text of the matrix."""
     agents: AgentGroup
 
     def measure(self, into: Path | None, progress: Progress) -> Path:
-        """Measure; returns the run folder, which then holds the matrix.
-
-        Raises the errors of ``netlab run``. A trial without a result has a record with its reason.
+        """Measure; returns the run folder, which then holds the matrix. Raises the errors of
+        ``run``.
         """
         with tempfile.TemporaryDirectory(prefix="netlab-") as temporary:
             file = Path(temporary) / "measure.yaml"
@@ -514,18 +459,22 @@ def without_result(folder: Path) -> IncompleteRun:
 def measurable_hosts(
     question: Question, between: Between, choose: Choose, notify: Callable[[str], None]
 ) -> Iterator[Measurable]:
-    """Find the two hosts and log in to them; the logins last until the context is left.
-
-    ``question``: what to measure. ``choose`` and ``notify``: as in ``ask`` and ``AgentGroup``.
-    """
+    """Find the two hosts and log in to them; the logins last until the context is left."""
     server, client = hosts_named(between.hosts, between.inventory)
+    ip_version, link = between.ip_version or 4, between.link
     with AgentGroup(notify) as agents:
-        ends = ask(
-            agents, server, client, to=between.to, ip_version=between.ip_version, choose=choose
-        )
-        link = between.link or ends.link
-        text = matrix_text(question, ends.server, ends.client, link, ends.ip_version)
-        yield Measurable(ends, text, agents)
+        if not (server.local and client.local and between.to is None):
+            agents.log_in_to_all((server, client))
+            server, client = agents.seen(server), agents.seen(client)
+            common = _common(agents, server, client, between, choose)
+            ways = [agents.facts(client, common.server_address)]
+            if server.has_agent:
+                ways.append(agents.facts(server, common.client_address))
+                server = replace(server, addresses={NETWORK: (common.server_address,)})
+            client = replace(client, addresses={NETWORK: (common.client_address,)})
+            ip_version, link = common.ip_version, link or link_of(ways)
+        text = matrix_text(question, server, client, link, ip_version)
+        yield Measurable(server, client, text, agents)
 
 
 class LiveFigures(Progress):

@@ -276,9 +276,7 @@ class Controllers:
 
 
 def _within(seconds: float, call: Callable[[], Any]) -> Any:
-    """The result of a call of dask; TimeoutError if it takes longer: dask itself may wait forever
-    for a process that does not answer.
-    """
+    """The result of a call of dask, which itself may wait forever; TimeoutError."""
     return DaemonExecutor().submit(call).result(seconds)
 
 
@@ -303,10 +301,9 @@ class ClusterAddress:
 
 
 def cluster_address(words: str, *, insecure: bool = False) -> ClusterAddress:
-    """The address in ``tls://HOST:PORT``, ``tcp://HOST:PORT``, ``local:N`` or ``dask``.
-
-    UsageError for other words, and for tcp:// to another machine unless ``insecure``: whoever can
-    reach such a scheduler can run programs as the account of each worker.
+    """The address in ``tls://HOST:PORT``, ``tcp://HOST:PORT``, ``local:N`` or ``dask``. UsageError
+    for other words, and for tcp:// to another machine unless ``insecure``: whoever reaches such a
+    scheduler can run programs as the account of each worker.
     """
     local = re.fullmatch(r"local:([0-9]{1,3})", words)
     if local and 1 <= int(local[1]) <= LOCAL_MOST:

@@ -151,10 +151,9 @@ class ProgramChannel:
 
 
 class AgentChannel:
-    """An agent of this worker, as another process sees it: request lines in, records out.
-
-    Several channels and this worker's own trials share the agent. So the channel answers greetings
-    and heartbeats itself, and gives each request an id of the agent's own.
+    """An agent of this worker, as another process sees it: request lines in, records out. The agent
+    is shared: the channel answers greetings and heartbeats itself, and gives each request an own
+    id.
     """
 
     def __init__(self, agent: Agent, deliver: Deliver, on_quit: Callable[[], None] | None) -> None:
@@ -262,9 +261,7 @@ class Relay:
     """All channels from this process to one worker. Threads may share the object."""
 
     def __init__(self, calls: Calls, requester: str, label: str) -> None:
-        """``requester``: the name of this process for the worker; ``label``: the worker in words
-        of messages.
-        """
+        """``requester``: this process, as the worker names it; ``label``: the worker, in words."""
         self.label = label
         self.why_lost: str | None = None
         self._calls = calls
@@ -365,8 +362,8 @@ class Relay:
 
 
 def loss(label: str, error: Exception) -> str:
-    """A sentence about the loss of the worker ``label``. An error of the connection says nothing
-    that a person could use; one of the worker itself does.
+    """A sentence about the loss of the worker ``label``, with the reason if the worker itself gave
+    it.
     """
     is_connection = isinstance(error, OSError) or type(error).__module__.startswith("distributed")
     reason = "" if is_connection or not str(error).strip() else f" ({first_line(error)})"
@@ -509,9 +506,7 @@ class TrialOrder:
     """Names of the observed hosts."""
 
     def ends(self, agent_of: Callable[[str], Agent], worker: str) -> Ends:
-        """The two ends of the trial, with agents of the worker that measures it, by its address.
-        Raises HostGone if a host is lost.
-        """
+        """The two ends of the trial, with agents of ``worker``. HostGone if a host is lost."""
         server = None if self.server is None else agent_of(self.server)
         client = agent_of(self.client)
         window: CommonWindow | None = None

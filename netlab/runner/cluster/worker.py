@@ -71,9 +71,7 @@ class ResidentRun:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def open(self, host: Host, on_event: Callable[[str], None]) -> Agent:
-        """An agent on a host; an earlier agent of the same host is ended first. Raises HostError
-        and its subclasses.
-        """
+        """A new agent on a host; an earlier one is ended. Raises HostError and its subclasses."""
         self._close_agent(host.name)
         agent = Agent.open(host, on_event, connections=self.connections)
         with self._guard:
