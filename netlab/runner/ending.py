@@ -193,7 +193,7 @@ class _Watch:
         _leave(second or first)
 
     def _next(self, within_s: float | None) -> int | None:
-        """The next signal that ends the process; ``None`` if none comes in time, or after ``end``."""
+        """The next signal that ends the process; ``None`` if none comes in time or after ``end``."""
         while select.select([self._heard], [], [], within_s)[0]:
             received = self._heard.recv(1)
             if not received:
@@ -267,7 +267,7 @@ class DaemonExecutor(Executor):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Wait for the calls. After an exception do not wait, and cancel those that have not begun."""
+        """Wait for the calls. After an exception do not wait; cancel those that have not begun."""
         self.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
     def _work(self) -> None:

@@ -43,7 +43,7 @@ Identity = tuple[str, str]
 
 
 class Orphans:
-    """Lost agents of this session that may still hold the lock of their host; for several threads."""
+    """Lost agents that may still hold the lock of their host. Threads may share the object."""
 
     def __init__(self) -> None:
         self._pids: dict[Identity, set[int]] = {}

@@ -1,9 +1,4 @@
-"""The whole line of a run, from a matrix file to the report of its run folder.
-
-A cell is one combination of a pairing (two hosts), a kind of test and its settings. A trial is one
-execution of a cell, and its record is the stored result or failure. A session is one call of
-`netlab run` or `netlab resume`; the journal is the file with the records of all sessions.
-"""
+"""The whole line of a run, from a matrix file to the report of its run folder."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ class Absence:
 
     @classmethod
     def begin(cls, reason: str, sentence: str, now_s: float, pause_s: float | None) -> Absence:
-        """An absence that starts now. ``pause_s``: time to the first try; ``None``: there is none."""
+        """An absence that starts now. ``pause_s``: time to the first try; ``None``: no try."""
         ask_at_s = math.inf if pause_s is None else now_s + pause_s
         return cls(reason, sentence, now_s, ask_at_s, pause_s or FIRST_PAUSE_S)
 

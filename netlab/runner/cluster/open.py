@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -93,9 +92,8 @@ class Controllers:
 
     def open_agent(self, host: Host, on_event: Callable[[str], None]) -> Agent:
         """Open an agent at the worker of a host. Raises HostError and its subclasses."""
-        relay, address = self._relay_for(host)
-        task = self._submit(address, open_host, self._run, host)
-        opened: Opened = self._result(task, relay, host.name)
+        relay = self._relay_for(host)
+        opened: Opened = self._call(relay, host.name, open_host, self._run, host)
         for sentence in opened.events:
             on_event(sentence)
         if opened.error:
@@ -121,9 +119,8 @@ class Controllers:
         """
         is_led_here = ends.participant is not None or trial.cell.setup.keeps_frames
         agent = ends.server or ends.client
-        address = self._places.get(agent.host.name)
-        relay = None if address is None else self._relays.get(address)
-        if is_led_here or address is None or relay is None:
+        relay = self._relays.get(self._places.get(agent.host.name, ""))
+        if is_led_here or relay is None:
             return engines.measure(trial, ends, attempt, live)
         token = secrets.token_hex(8)
         order = order_of(
@@ -135,8 +132,7 @@ class Controllers:
 
         relay.on_totals(token, show)
         try:
-            task = self._submit(address, measure, order)
-            done: Done = self._result(task, relay, agent.host.name)
+            done: Done = self._call(relay, agent.host.name, measure, order)
         finally:
             relay.on_totals(token, None)
         if done.token != token:
@@ -212,8 +208,8 @@ class Controllers:
             return str(near)
         return min(candidates, key=lambda address: (counts[address], address))
 
-    def _relay_for(self, host: Host) -> tuple[Relay, str]:
-        """The relay to the worker of a host, and the worker's address."""
+    def _relay_for(self, host: Host) -> Relay:
+        """The relay to the worker of a host; its label is the worker's address."""
         with self._guard:
             address = self._places.get(host.name)
             if address is None or address not in self._candidates(host):
@@ -224,7 +220,7 @@ class Controllers:
             relay = self._relays.get(address)
             if relay is None or relay.why_lost is not None:
                 relay = self._relays[address] = self._new_relay(host, address)
-            return relay, address
+            return relay
 
     def _new_relay(self, host: Host, address: str) -> Relay:
         calls = WorkerCalls(self._client, address, self._run)
@@ -246,21 +242,16 @@ class Controllers:
             )
         return Relay(calls, SPINE, address)
 
-    # Tasks
-
-    def _submit(self, address: str, function: Callable[..., Any], *words: Any) -> Future[Any]:
+    def _call(self, relay: Relay, host: str, task: Callable[..., Any], *words: Any) -> Any:
+        """The result of a task at a worker; HostGone with the host's name if the worker is lost."""
         # netlab itself repeats trials: dask must neither retry a task nor move it elsewhere.
         executor = self._client.get_executor(
-            workers=[address], allow_other_workers=False, pure=False, retries=0
+            workers=[relay.label], allow_other_workers=False, pure=False, retries=0
         )
         try:
-            task: Future[Any] = executor.submit(function, *words)
+            future: Future[Any] = executor.submit(task, *words)
         except Exception as error:
             raise HostGone(f"the scheduler {self._address} is lost ({error})") from None
-        return task
-
-    def _result(self, future: Future[Any], relay: Relay, host: str) -> Any:
-        """The result of a task; HostGone with the host's name if its worker is lost before."""
         while True:
             if relay.silent_s > SILENCE_S:
                 relay.lose(f"its worker {relay.label} is silent")
@@ -285,29 +276,16 @@ CONNECT_S = 20.0
 LOCAL_MOST = 64
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterAddress:
-    """Where the workers of a run are."""
+def cluster_address(words: str, *, insecure: bool = False) -> str:
+    """The workers in ``tls://HOST:PORT``, ``tcp://HOST:PORT``, ``local:N`` or ``dask`` (that of
+    dask's own configuration), in one of the first three forms.
 
-    scheduler: str | None
-    """``tls://HOST:PORT`` or ``tcp://HOST:PORT``; ``None``: dask's own configuration names it."""
-    local_workers: int = 0
-    """Number of workers to start on this machine instead."""
-
-    def __str__(self) -> str:
-        if self.local_workers:
-            return f"local:{self.local_workers}"
-        return self.scheduler or "dask"
-
-
-def cluster_address(words: str, *, insecure: bool = False) -> ClusterAddress:
-    """The address in ``tls://HOST:PORT``, ``tcp://HOST:PORT``, ``local:N`` or ``dask``. UsageError
-    for other words, and for tcp:// to another machine unless ``insecure``: whoever reaches such a
-    scheduler can run programs as the account of each worker.
+    UsageError for other words, and for tcp:// to another machine unless ``insecure``: whoever
+    reaches such a scheduler can run programs as the account of each worker.
     """
     local = re.fullmatch(r"local:([0-9]{1,3})", words)
     if local and 1 <= int(local[1]) <= LOCAL_MOST:
-        return ClusterAddress(None, int(local[1]))
+        return f"local:{int(local[1])}"
     if words == "dask":
         _need()
         import dask.config
@@ -319,10 +297,6 @@ def cluster_address(words: str, *, insecure: bool = False) -> ClusterAddress:
                 "--cluster dask: dask's configuration names no scheduler; set "
                 "DASK_SCHEDULER_ADDRESS"
             )
-    return ClusterAddress(_checked(words, insecure=insecure))
-
-
-def _checked(words: str, *, insecure: bool) -> str:
     scheduler = re.fullmatch(r"(tls|tcp)://(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]@]+):([0-9]{1,5})", words)
     if scheduler is None or not 1 <= int(scheduler[3]) <= 65535:
         raise UsageError(
@@ -342,17 +316,21 @@ def _checked(words: str, *, insecure: bool) -> str:
 
 
 @contextmanager
-def controllers_at(address: ClusterAddress) -> Iterator[Controllers]:
-    """The controllers of a cluster, until the context ends. HostError if it does not answer,
-    UsageError if dask is not installed or has no certificates.
+def controllers_at(address: str) -> Iterator[Controllers]:
+    """The controllers of a cluster (see ``cluster_address``), until the context ends. HostError if
+    it does not answer, UsageError if dask is not installed or has no certificates.
     """
     _need()
+    local_workers = int(address.removeprefix("local:")) if address.startswith("local:") else 0
     with ExitStack() as stack:
-        client = _client(address, stack)
-        controllers = Controllers(client, str(address))
+        if local_workers:
+            client = stack.enter_context(_local(local_workers, stack))
+        else:
+            client = _client(address)
+        controllers = Controllers(client, address)
         stack.callback(controllers.close)
         try:
-            client.wait_for_workers(address.local_workers or 1, timeout=CONNECT_S)
+            client.wait_for_workers(local_workers or 1, timeout=CONNECT_S)
         except Exception:
             raise HostError(f"the scheduler {address} has no worker: start `dask worker`") from None
         yield controllers
@@ -371,12 +349,9 @@ def _need() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def _client(address: ClusterAddress, stack: ExitStack) -> distributed.Client:
+def _client(scheduler: str) -> distributed.Client:
     import distributed
 
-    if address.local_workers:
-        return stack.enter_context(_local(address.local_workers, stack))
-    scheduler = str(address.scheduler)
     options: dict[str, Any] = {}
     if scheduler.startswith("tls://"):
         from distributed.security import Security
@@ -398,7 +373,7 @@ def _client(address: ClusterAddress, stack: ExitStack) -> distributed.Client:
             **options,
         )
     except (OSError, RuntimeError, ValueError) as error:
-        raise HostError(f"the scheduler {address} does not answer: {first_line(error)}") from None
+        raise HostError(f"the scheduler {scheduler} does not answer: {first_line(error)}") from None
 
 
 def _local(workers: int, stack: ExitStack) -> distributed.Client:

@@ -9,23 +9,14 @@ from netlab.runner.cluster.open import cluster_address
 
 
 @pytest.mark.parametrize(
-    ("words", "scheduler", "workers"),
+    "words",
     [
-        ("tls://scheduler.example:8786", "tls://scheduler.example:8786", 0),
-        ("tls://[2001:db8::1]:8786", "tls://[2001:db8::1]:8786", 0),
-        ("tcp://127.0.0.1:8786", "tcp://127.0.0.1:8786", 0),
-        ("tcp://[::1]:1", "tcp://[::1]:1", 0),
-        ("tcp://localhost:65535", "tcp://localhost:65535", 0),
-        ("local:1", None, 1),
-        ("local:64", None, 64),
+        "tls://scheduler.example:8786", "tls://[2001:db8::1]:8786", "tcp://127.0.0.1:8786",
+        "tcp://[::1]:1", "tcp://localhost:65535", "local:1", "local:64",
     ],
-)
-def test_the_cluster_option_takes_a_scheduler_or_a_number_of_local_workers(
-    words: str, scheduler: str | None, workers: int
-) -> None:
-    address = cluster_address(words)
-    assert (address.scheduler, address.local_workers) == (scheduler, workers)
-    assert str(address) == words
+)  # fmt: skip
+def test_the_cluster_option_takes_a_scheduler_or_a_number_of_local_workers(words: str) -> None:
+    assert cluster_address(words) == words
 
 
 @pytest.mark.parametrize(
@@ -45,4 +36,4 @@ def test_an_invalid_value_of_the_cluster_option_is_refused_with_the_valid_forms(
 def test_a_remote_scheduler_without_tls_is_refused_unless_insecure_is_set(host: str) -> None:
     with pytest.raises(UsageError, match="can run programs on every worker"):
         cluster_address(f"tcp://{host}:8786")
-    assert cluster_address(f"tcp://{host}:8786", insecure=True).scheduler == f"tcp://{host}:8786"
+    assert cluster_address(f"tcp://{host}:8786", insecure=True) == f"tcp://{host}:8786"
