@@ -193,7 +193,7 @@ class _Watch:
         _leave(second or first)
 
     def _next(self, within_s: float | None) -> int | None:
-        """The next signal that ends the process; ``None`` if none comes in time or after ``end``."""
+        """The next signal that ends the process; ``None`` if none comes in time or by ``end``."""
         while select.select([self._heard], [], [], within_s)[0]:
             received = self._heard.recv(1)
             if not received:
