@@ -303,7 +303,7 @@ class Iperf2Output:
         if stream is None or stream.is_ended_by(figures):
             stream = self._streams[key] = self._row_stream(number, ends, name, protocol)
         stream.add(number, figures)
-        # In the last row, iperf 2.1.8 prints a time of the year 1970.
+        # The end of an interval, in no known zone. In the last row, 2.1.8 prints the year 1970.
         ended = _utc(names["time"][:14], "%Y%m%d%H%M%S")
         stream.end_time = ended if ended and ended.year > 1970 else None
 
@@ -313,6 +313,7 @@ class Iperf2Output:
         """Add a stream that begins with a CSV row. Raises MatrixError if neither the columns nor
         the file's name shows whether the client or the server printed the row.
         """
+        # From iperf 2.1 on, a row names the sender first. The server has the port of a server.
         sender, receiver = ends
         is_reverse = sender[1] == PORT != receiver[1]
         is_client = self._side == "client"
@@ -366,6 +367,7 @@ def _is_setting(block: Iperf2Block, line: str) -> bool:
 def _of_text(row: re.Match[str], more: str) -> Iperf2Figures | None:
     """The figures of a line of text; ``None`` if its interval or its rate is not valid."""
     start, end, amount, rate = (float(row[number]) for number in (3, 4, 5, 8))
+    # K, M and G are powers of 1000 for bits, and powers of 1024 for bytes.
     unit = 8.0 * 1024 ** _POWER[row[9]] if row[10] == "Byte" else 1000.0 ** _POWER[row[9]]
     data = 8.0 * 1024 ** _POWER[row[6]] if row[7] == "Byte" else 1000.0 ** _POWER[row[6]]
     if end <= start or bounded(rate * unit) is None:
@@ -460,7 +462,6 @@ class _Iperf2Test:
     errors: list[str] = field(default_factory=list)
 
     def add(self, stream: Iperf2Stream) -> None:
-        """Add a stream, and note what the test's streams have in common."""
         self.streams.append(stream)
         self.last = max(self.last, stream.last)
         self.names.add(stream.name)
@@ -496,11 +497,11 @@ def _results(output: Iperf2Output, file: str) -> Iterator[ToolResult]:
             yield _result(block, test, file, numbers)
         if not tests and (block.is_client or block.errors):
             detail = block.errors[0][1] if block.errors else _MISSING
-            protocol: dict[str, Value] = {"protocol": block.protocol}
+            settings = _ip_version(block.address) | {"protocol": block.protocol, **block.settings}
             yield ToolResult(
                 file=file,
                 server=block.address if block.is_client else "",
-                settings={**protocol, **_ip_version(block.address), **block.settings},
+                settings=settings,
                 reason=reason_of_error(detail, _REASONS) if block.errors else NOT_RECORDED,
                 detail=detail,
             )
@@ -672,7 +673,6 @@ def _values(test: _Iperf2Test) -> Iterator[tuple[str, Value]]:
 
 
 def _received(figures: Iperf2Figures) -> Iterator[tuple[str, Value]]:
-    """What the receiver counted."""
     if figures.rate_bit_per_s > 0 and bounded(figures.rate_bit_per_s) is not None:
         yield "throughput_bit_per_s", figures.rate_bit_per_s
         if figures.step_bit_per_s:

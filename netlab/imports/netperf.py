@@ -530,7 +530,9 @@ def _buffer_bytes(output: NetperfOutput) -> int | None:
 
 
 def _stream(output: NetperfOutput, protocol: str, direction: str) -> Iterator[tuple[str, Value]]:
-    """The values of a stream, as counted by the receiver and by the sender."""
+    """The values of a stream, as counted by the receiver and by the sender. Its latencies are times
+    of its send calls, and are not read.
+    """
     from_client = direction == "client-sends"
     sender, receiver = ("LOCAL", "REMOTE") if from_client else ("REMOTE", "LOCAL")
     carried = output.rate("THROUGHPUT") or output.rate(f"{receiver}_RECV_THROUGHPUT")

@@ -8,7 +8,6 @@ format is that of nuttcp 5.1 to 8.1 (``nuttcp.c``, https://nuttcp.net/nuttcp/).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from netlab.imports.common.csv_table import NOT_RECORDED, fault_at, lines_of, throughput
@@ -82,14 +81,25 @@ class _NuttcpPart:
     def result(self, file: str, line: _NuttcpLine | None = None) -> ToolResult:
         """The test's result. ``line``: that of the whole test, if it is there."""
         reason, detail = self._failure(line)
-        unread: list[str] = []
+        values: dict[str, Value] = {}
+        unread: tuple[str, ...] = ()
+        if line is not None and reason is None:
+            # netlab has no columns for CPU times, retransmissions and the handshake's round trip.
+            values |= throughput(line.mbit_per_s)
+            if seconds := bounded(float(line.seconds), 0.0, MAX_VALUE / 1e9):
+                values["elapsed_ns"] = round(1e9 * seconds)
+            counts = received_messages(line.packets, line.losses)
+            values |= counts
+            if not counts and line.losses is not None:
+                lost = f"{line.losses} lost of {line.packets} messages"
+                unread = (f"{lost} are left out: this cannot be",)
         return ToolResult(
             file=file,
             settings={"protocol": self.protocol} if self.protocol else {},
-            values=dict(_values(line, unread)) if line and reason is None else {},
+            values=values,
             reason=reason,
             detail=detail,
-            unread=tuple(unread),
+            unread=unread,
         )
 
     def _failure(self, line: _NuttcpLine | None) -> tuple[str | None, str | None]:
@@ -182,17 +192,6 @@ def _protocol(text: str) -> str:
     if "loss" in text or "drop" in text:
         return "UDP"
     return "TCP" if "retrans" in text or "RTT" in text or "rtt_ms" in text else ""
-
-
-def _values(line: _NuttcpLine, unread: list[str]) -> Iterator[tuple[str, Value]]:
-    yield from throughput(line.mbit_per_s).items()
-    if seconds := bounded(float(line.seconds), 0.0, MAX_VALUE / 1e9):
-        yield "elapsed_ns", round(1e9 * seconds)
-    counts = received_messages(line.packets, line.losses)
-    yield from counts.items()
-    if not counts and line.losses is not None:
-        sentence = f"{line.losses} lost of {line.packets} messages are left out: this cannot be"
-        unread.append(sentence)
 
 
 IMPORTER = tool_importer(

@@ -28,7 +28,7 @@ from netlab.imports.common.csv_table import (
     wrong_whole,
 )
 from netlab.store.plan import PlannedCell
-from netlab.trial.record import Record, Value
+from netlab.trial.record import Value
 
 TESTS: Mapping[str, tuple[str, str]] = {
     "tcp_ping": ("round_trip", "TCP"),
@@ -88,14 +88,16 @@ def import_repeats(
     content: dict[str, object] = {"cells": [cell.key for cell in cells.values()]}
     if mss_bytes is not None:
         content["mss_bytes"] = mss_bytes
-    return write_run(
-        into,
-        source,
-        cells.values(),
-        [_record(row, cells[row.place], link, mss_bytes) for row in rows],
-        content=content,
-        repeats=repeats,
-    )
+    records = []
+    for row in rows:
+        cell = cells[row.place]
+        values = _values(row, cell) if row.printed else {}
+        if row.printed and mss_bytes is not None and cell.settings["protocol"] == "TCP":
+            values["mss_bytes"] = mss_bytes
+            if limit is not None:
+                values["tcp_timestamps"] = mss_bytes <= limit - TIMESTAMPS_BYTES
+        records.append(record_of(cell, values, printed=row.printed, trial=row.trial))
+    return write_run(into, source, cells.values(), records, content=content, repeats=repeats)
 
 
 def _wrong_time(text: str) -> Iterator[str]:
@@ -164,18 +166,6 @@ def _cells(
         words = (protocol.lower(), str(message_bytes), "auto")
         cells[place] = cell_of(pairing, test, settings, words, None if own == repeats else own)
     return cells
-
-
-def _record(row: Repeat, cell: PlannedCell, link: Link | None, mss_bytes: int | None) -> Record:
-    values: dict[str, Value] = {}
-    if row.printed:
-        values = _values(row, cell)
-        if mss_bytes is not None and cell.settings["protocol"] == "TCP":
-            values["mss_bytes"] = mss_bytes
-            if link is not None:
-                without = mss_of(link.mtu_bytes, timestamps=False)
-                values["tcp_timestamps"] = mss_bytes <= without - TIMESTAMPS_BYTES
-    return record_of(cell, values, printed=row.printed, trial=row.trial)
 
 
 def _values(row: Repeat, cell: PlannedCell) -> dict[str, Value]:

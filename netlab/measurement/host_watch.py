@@ -79,7 +79,8 @@ class Watch:
                 self.sent[key] = agent.start("facts", cpu_times=1, counters=1)
 
     def end(self, results: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Watched]:
-        """The load and the drops of each host. The probe of an end measures its load itself.
+        """The load of each host, and its drops until the last frame has arrived or counts as lost.
+        The probe of an end measures the load itself.
 
         ``results``: ``server`` or ``client`` → the results of its probe.
         """

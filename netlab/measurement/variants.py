@@ -91,36 +91,33 @@ class HostState:
         """
         self._changes = ()
         while self._entries:
-            entry, words = self._entries[-1]
-            self._undo(entry, words)
-            self._entries.pop()
+            self._undo_latest()
 
     def _take_over(self, agent: Agent) -> None:
         """Wait until the changes of the lost agent are undone, by its keeper or by this agent."""
         give_up_at = clock.monotonic() + RECOVERY_S
         self._agent, self._changes = agent, ()
         while self._entries:
-            entry, words = self._entries[-1]
             try:
-                self._undo(entry, words)
+                self._undo_latest()
             except ProbeError as error:
                 if error.word != "entry-in-use" or clock.monotonic() > give_up_at:
                     self._agent = None
                     raise
                 clock.sleep(LOOK_S)
-            else:
-                self._entries.pop()
 
-    def _undo(self, entry: str, words: Words) -> None:
+    def _undo_latest(self) -> None:
+        entry, words = self._entries[-1]
+        undone = None
         try:
             undone = undo(self._of_host(), entry, COMMAND_S)
         except ProbeError as error:
-            if error.word == "unknown-entry":  # the lost agent's keeper has undone the change
-                return
-            raise
-        if undone.left:
+            if error.word != "unknown-entry":  # the lost agent's keeper has undone the change
+                raise
+        if undone is not None and undone.left:
             how = _ending(undone.exit_code, undone.signal, undone.output)
             raise self._fault(f"its settings were not put back: `{shlex.join(words)}` {how}")
+        self._entries.pop()
 
     def _make(self, change: Change, places: Mapping[str, str]) -> None:
         agent = self._of_host()

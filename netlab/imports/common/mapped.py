@@ -261,20 +261,6 @@ def _values(
     return values, faults
 
 
-def _printed(texts: Mapping[str, str], column_map: ColumnMap) -> Iterator[tuple[str, Value]]:
-    """The size in bit/s of one step in the last printed digit of the throughput. If the throughput
-    is printed in 10^6 bit/s, also its digits as text.
-    """
-    for column in column_map.columns:
-        text = texts[column.name]
-        if column.name == THROUGHPUT and text not in column_map.blanks:
-            entry = table_number(text, "bit/s", column.unit, column_map.decimal)
-            exponent = int(entry.number.as_tuple().exponent)
-            yield "printed_step_bit_per_s", plain_number(entry.factor.scaleb(exponent))
-            if entry.factor == 10**6:
-                yield "printed_mbit_per_s", entry.digits
-
-
 def _result(
     file: str, column_map: ColumnMap, values: Mapping[str, Value], texts: Mapping[str, str]
 ) -> ToolResult:
@@ -283,6 +269,14 @@ def _result(
     of_record = {*settings, *HOSTS, TIME}
     measured = {name: value for name, value in values.items() if name not in of_record}
     is_blank = measured.keys().isdisjoint(texts)
+    column = next((column for column in column_map.columns if column.name == THROUGHPUT), None)
+    if column is not None and texts[THROUGHPUT] not in column_map.blanks:
+        entry = table_number(texts[THROUGHPUT], "bit/s", column.unit, column_map.decimal)
+        # One step in the last printed digit.
+        step = entry.factor.scaleb(int(entry.number.as_tuple().exponent))
+        measured["printed_step_bit_per_s"] = plain_number(step)
+        if entry.factor == 10**6:
+            measured["printed_mbit_per_s"] = entry.digits
     return ToolResult(
         file=file,
         test=column_map.test,
@@ -290,7 +284,7 @@ def _result(
         client=str(values.get("client", "")),
         pairing=str(values.get("pairing", "")),
         settings=settings,
-        values={} if is_blank else {**measured, **dict(_printed(texts, column_map))},
+        values={} if is_blank else measured,
         started_at=str(values.get(TIME, "")),
         reason=NOT_RECORDED if is_blank else None,
     )
