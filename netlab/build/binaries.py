@@ -394,8 +394,10 @@ def _built(sources: Sources, on_event: OnEvent) -> Path:
     binary = sources.into / "netprobe"
     if sources.folder != CHECKOUT:
         _make_private(sources.into)
-    if _is_current(binary, sources):
-        return binary
+    if binary.is_file():
+        built_at = binary.stat().st_mtime
+        if all(source.stat().st_mtime <= built_at for source in sources_of(sources.folder)):
+            return binary
     if on_event is not None:
         on_event("building the probe for this machine")
     run_make(sources.folder, sources.into)
@@ -417,14 +419,6 @@ def _make_private(folder: Path) -> None:
                 f"{level}: other users may write to it, so no program is started from there; "
                 "remove it, or name another cache with XDG_CACHE_HOME"
             )
-
-
-def _is_current(binary: Path, sources: Sources) -> bool:
-    try:
-        built_at = binary.stat().st_mtime
-    except OSError:
-        return False
-    return all(source.stat().st_mtime <= built_at for source in sources_of(sources.folder))
 
 
 HEAD = ("target", "compiler", "bytes", "seconds", "sha256")

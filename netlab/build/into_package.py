@@ -49,9 +49,7 @@ class BuildPy(build_py):
 
 
 def _files() -> list[tuple[Path, Path]]:
-    """Pairs of path in the package and file. Paths are relative to the project's folder, in which
-    setuptools runs.
-    """
+    """Pairs of path in the package and file, relative to the project's folder."""
     return [
         (Path(place) / path.relative_to(folder), path)
         for place, (folder, patterns) in LAID.items()

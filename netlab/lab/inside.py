@@ -211,9 +211,7 @@ def memory(path: str, options: str) -> None:
 
 
 def mount(*words: str) -> None:
-    """Mount a file system; if that fails, exit with the error of the mount program on standard
-    error.
-    """
+    """Mount a file system; if that fails, exit with mount's error on standard error."""
     subprocess.run(["mount", *words], check=True)
 
 

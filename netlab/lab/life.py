@@ -202,9 +202,7 @@ def _open_folder(step: str, above: int, labs: Path, *, private: bool) -> int:
 
 
 def _read(name: str, folder: int, file: str) -> bytes | None:
-    """A kept file's content; ``None`` if there is no such file. Raises HostError if others than
-    root can access the file.
-    """
+    """A kept file's content, ``None`` without one; HostError if others can access the file."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     except FileNotFoundError:
@@ -249,9 +247,7 @@ DEVICE = Path("/dev/cpu_dma_latency")
 
 @contextmanager
 def limit_cpu_sleep(device: Path = DEVICE) -> Iterator[tuple[int, ...]]:
-    """The descriptor of the open file that limits CPU sleep, for processes to inherit. The tuple is
-    empty if the file cannot be opened.
-    """
+    """The descriptor, for processes to inherit, of the open file that limits CPU sleep; or none."""
     try:
         descriptor = os.open(device, os.O_WRONLY | os.O_CLOEXEC)
     except OSError:  # a kernel without the device, or a container that hides it

@@ -48,9 +48,7 @@ def check_name(name: str) -> None:
 
 
 def linux_of(in_all: int, windows: int, *, routed: bool) -> int:
-    """Number of Linux hosts in a lab with ``in_all`` hosts (``--number``). Raises UsageError if no
-    lab can have this number.
-    """
+    """Number of Linux hosts of ``in_all`` (``--number``); UsageError if no lab can have so many."""
     least, most = 2 + windows, MOST_LINUX_HOSTS + windows
     if routed:
         least = most = ENDS_OF_A_ROUTER

@@ -380,9 +380,7 @@ def _trial(needed_for: str, need: str, script: str, module: str | None = None) -
 
 
 def _remedy(reason: str, module: str | None) -> str:
-    """The remedy for the error message of a failed program; ``module``: the kernel module that the
-    program needs.
-    """
+    """The remedy for a failed program's message; ``module``: the kernel module that it needs."""
     if "not permitted" in reason or "ermission denied" in reason:
         return RIGHTS
     if "No space left" in reason:

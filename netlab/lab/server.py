@@ -75,9 +75,7 @@ def key_name(host: LabHost) -> str:
 
 
 def make_key(file: Path, comment: str) -> str:
-    """Make an ed25519 key pair unless there is one, the private half with mode 0600; return the
-    line of the public half.
-    """
+    """Make an ed25519 key pair unless there is one; return the line of the public half."""
     if not file.exists():
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(file))
     return file.with_name(file.name + ".pub").read_text().strip()

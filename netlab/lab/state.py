@@ -119,9 +119,7 @@ def read_plan(folder: Path) -> LabPlan | None:
 
 
 def slot_of(folder: Path) -> int | None:
-    """The slot (see plan.py) in a lab's plan, which any version of netlab may have saved; ``None``
-    if there is no slot.
-    """
+    """The slot (see plan.py) in a plan, which any version of netlab may have saved, or ``None``."""
     try:
         slot = json.loads((folder / PLAN).read_text())["slot"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -146,9 +144,7 @@ def forget(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A process that netlab started, with data that distinguish this process from a later process
-    with the same number.
-    """
+    """A process that netlab started, told apart from a later process with the same number."""
 
     pid: int
     start_ticks: int
@@ -182,9 +178,7 @@ def read_started(file: Path) -> Started | None:
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process started; None if no process of this number is running (a zombie is not
-    running).
-    """
+    """When a process started; None if no process of this number runs (a zombie does not run)."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

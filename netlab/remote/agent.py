@@ -100,9 +100,7 @@ clock; returns the seconds until the next call, or ``None`` if there is nothing 
 
 
 class Heartbeats:
-    """Calls the ``Beat`` of each agent when it is due, in a daemon thread that ends with the last
-    agent.
-    """
+    """Calls each agent's ``Beat`` when it is due, in a thread that ends with the last agent."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

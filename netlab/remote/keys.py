@@ -383,7 +383,11 @@ class HostKeys:
                 if len(words) < 3 or words[0].startswith("#") or marker == "@cert-authority":
                     continue
                 name = next((name for name in self._names if _means(words[0], name)), None)
-                if name is not None and _is_base64(words[2]):
+                try:
+                    base64.b64decode(words[2], validate=True)
+                except ValueError:
+                    continue
+                if name is not None:
                     position = f"{file}:{number}"
                     yield KnownKey(words[1], words[2], position, name, marker == "@revoked")
 
@@ -410,14 +414,6 @@ def _means(patterns: str, name: str) -> bool:
                 return False
             matches = True
     return matches
-
-
-def _is_base64(text: str) -> bool:
-    try:
-        base64.b64decode(text, validate=True)
-    except ValueError:
-        return False
-    return True
 
 
 AGENT_S = 5.0

@@ -254,9 +254,7 @@ class _Handshake(Packetizer):
 
 
 class _Connection(paramiko.Transport):
-    """Paramiko's transport. It keeps the server's list of algorithms for a message, and never
-    prints a traceback.
-    """
+    """Paramiko's transport, which keeps the server's algorithms and never prints a traceback."""
 
     offered: dict[str, list[str]]
     _channels: Any
@@ -267,12 +265,10 @@ class _Connection(paramiko.Transport):
         return fields
 
     def run(self) -> None:
-        """Run paramiko's thread; catch errors that paramiko does not catch, such as system errors
-        without a number.
-        """
+        """Run paramiko's thread; catch errors that paramiko does not catch."""
         try:
             super().run()
-        except Exception as error:
+        except Exception as error:  # such as a system error without a number
             self.saved_exception = self.saved_exception or error
             self.active = False
             self.packetizer.close()

@@ -179,9 +179,7 @@ def interface_of(facts: Mapping[str, Any], address: str) -> str | None:
 
 
 def prefix_of(facts: Mapping[str, Any], address: str) -> str | None:
-    """``address`` with its prefix length, according to ``addresses`` in the facts; ``None`` if the
-    host does not have it.
-    """
+    """``address`` with its prefix length, by ``addresses`` in the facts; ``None`` without it."""
     for _, local in addresses_in(facts):
         if local.partition("/")[0] == address.partition("%")[0]:
             return local

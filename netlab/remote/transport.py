@@ -40,9 +40,7 @@ class Process(Protocol):
         """Wait for its end; its exit status, or ``None`` if it still runs after the timeout."""
 
     def is_connected(self) -> bool:
-        """Whether the connection exists. If it exists, the end of the output shows that the program
-        has ended.
-        """
+        """Whether the connection exists; then the end of the output shows the program's end."""
 
     def kill(self) -> None:
         """End it if possible, and release its resources."""
@@ -134,10 +132,11 @@ class LocalProcess:
         self._child = subprocess.Popen(
             argv, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
         )
+        stdin, stdout, stderr = self._child.stdin, self._child.stdout, self._child.stderr
+        assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101
+        self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
         self._tail = Tail()
         self._reading = threading.Lock()
-        stderr = self._child.stderr
-        assert stderr is not None  # noqa: S101
 
         def drain_stderr() -> None:
             while part := stderr.read(4096):
@@ -148,16 +147,14 @@ class LocalProcess:
 
     def write(self, data: bytes) -> None:
         """Write all of ``data`` to its standard input."""
-        assert self._child.stdin is not None  # noqa: S101
         view = memoryview(data)
         while view:
-            view = view[self._child.stdin.write(view) :]
+            view = view[self._stdin.write(view) :]
 
     def read(self) -> bytes:
         """The next bytes of its standard output; ``b""`` at its end."""
-        assert self._child.stdout is not None  # noqa: S101
         with self._reading:
-            return b"" if self._child.stdout.closed else self._child.stdout.read(65536)
+            return b"" if self._stdout.closed else self._stdout.read(65536)
 
     def stderr_tail(self) -> str:
         """The end of its standard error."""
@@ -165,11 +162,8 @@ class LocalProcess:
 
     def close_input(self) -> None:
         """Close its standard input."""
-        assert self._child.stdin is not None  # noqa: S101
-        try:
-            self._child.stdin.close()
-        except OSError:
-            return
+        with contextlib.suppress(OSError):
+            self._stdin.close()
 
     def wait(self, timeout_s: float) -> int | None:
         """Its exit status, or ``None`` if it still runs."""
@@ -199,10 +193,10 @@ class LocalProcess:
         # The end of the process also ends both readers. A pipe is closed only after its reader has
         # ended; if a child of the process still holds the pipes, they stay open.
         self._drain.join(1.0)
-        if self._child.stderr is not None and not self._drain.is_alive():
-            self._child.stderr.close()
-        if self._child.stdout is not None and self._reading.acquire(timeout=1.0):
-            self._child.stdout.close()
+        if not self._drain.is_alive():
+            self._stderr.close()
+        if self._reading.acquire(timeout=1.0):
+            self._stdout.close()
             self._reading.release()
 
 

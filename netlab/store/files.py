@@ -296,9 +296,7 @@ def open_below(root: Path, folder: str, name: str) -> int:
 
 
 def names_below(root: Path, folder: str) -> list[str]:
-    """The names in a subfolder of a run folder, sorted; empty if there is none. StoreError if it is
-    a link or the disk refuses.
-    """
+    """The sorted names in a subfolder of a run folder, if there is one. StoreError for a link."""
     try:
         with folder_inside(root, folder) as inner:
             return sorted(inner.names())
@@ -336,9 +334,7 @@ def write_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 
 def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> None:
-    """As ``write_file``, for a file below a folder, such as ``charts/a.svg``. The folder of the
-    file must exist.
-    """
+    """As ``write_file``, below an existing folder, such as ``charts/a.svg``."""
     *below, last = name.split("/")
     temporary = f".{last}.{secrets.token_hex(4)}.tmp"
     try:

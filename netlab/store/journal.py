@@ -49,9 +49,7 @@ class BackgroundSync:
         self._ended = False
 
     def ask(self) -> Future[None]:
-        """Request a sync. Once the future is done, all data written before is durable; the future
-        holds the exception that ``sync`` raised.
-        """
+        """Request a sync of all data written before; the future holds its exception."""
         with self._changed:
             if self._failed is not None:
                 return self._failed
@@ -83,33 +81,30 @@ class BackgroundSync:
             self._changed.notify_all()
 
     def _run(self) -> None:
-        while (future := self._next()) is not None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._requested is not None or self._ended)
+                future = self._running = self._requested
+                self._requested = None
+            if future is None:
+                return
+            fault: Exception | None = None
             try:
                 self._sync()
             except Exception as error:
-                self._finish(future, error)
+                fault = error
+            with self._changed:
+                self._running = None
+                if fault is not None:
+                    self._failed = future
+                    if self._requested is not None:
+                        self._requested.set_exception(fault)
+                        self._requested = None
+                self._changed.notify_all()
+            if fault is None:
+                future.set_result(None)
             else:
-                self._finish(future, None)
-
-    def _next(self) -> Future[None] | None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._requested is not None or self._ended)
-            self._running, self._requested = self._requested, None
-            return self._running
-
-    def _finish(self, future: Future[None], error: Exception | None) -> None:
-        with self._changed:
-            self._running = None
-            if error is not None:
-                self._failed = future
-                if self._requested is not None:
-                    self._requested.set_exception(error)
-                    self._requested = None
-            self._changed.notify_all()
-        if error is None:
-            future.set_result(None)
-        else:
-            future.set_exception(error)
+                future.set_exception(fault)
 
 
 MAX_LINE_BYTES = 16 * 2**20
@@ -154,9 +149,7 @@ def encode_line(json_text: str) -> bytes:
 
 
 def _pieces(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The length in the file of each line, and the line with its line feed; a line that is too long
-    is cut, as if it ended there.
-    """
+    """The length in the file of each line, and the line with its line feed; a long one is cut."""
     while piece := file.readline(MAX_LINE_BYTES + 1):
         if len(piece) <= MAX_LINE_BYTES or piece.endswith(b"\n"):
             yield len(piece), piece
@@ -346,23 +339,18 @@ class Journal:
                 return
             self._closed = True
             try:
-                self._settle()
+                self._background.wait()
+                if self._unsynced and not self._broken:
+                    os.fsync(self._descriptor)
+            except StoreError:
+                if not self._broken:  # an error that was raised before is not raised again
+                    raise
+            except OSError as error:
+                raise disk_error(error, self._path, "make the journal durable") from None
             finally:
                 self._background.end()
                 with contextlib.suppress(OSError):
                     os.close(self._descriptor)
-
-    def _settle(self) -> None:
-        """Make all written lines durable. An error that was raised before is not raised again."""
-        try:
-            self._background.wait()
-            if self._unsynced and not self._broken:
-                os.fsync(self._descriptor)
-        except StoreError:
-            if not self._broken:
-                raise
-        except OSError as error:
-            raise disk_error(error, self._path, "make the journal durable") from None
 
     def _sync(self) -> None:
         try:

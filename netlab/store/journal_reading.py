@@ -281,9 +281,7 @@ class JournalReading:
     # Segments
 
     def take_segments(self, chain: SegmentChain, index: TrialIndex) -> None:
-        """Gather the part of the journal that segments cover: the records by their index, all other
-        lines from the journal.
-        """
+        """Gather what segments cover: records by their index, other lines from the journal."""
         gathered = self.gathered
         gathered.index = index
         gathered.latest = LatestRecords(index, self._reads(index))

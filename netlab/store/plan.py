@@ -157,8 +157,9 @@ _last_read = _ReadCells("", None, "", ())
 
 
 def from_text(text: str, matrix_text: str, check: SettingsCheck | None = None) -> tuple[Plan, str]:
-    """The plan in a run.json, and when the folder was made. ``check`` raises ValueError for
-    impossible settings of a test. Raises ValueError with a sentence for the user.
+    """The plan in a run.json, and when the folder was made; ValueError with a sentence for users.
+
+    ``check`` raises ValueError for impossible settings of a test.
     """
     global _last_read  # noqa: PLW0603  (replaced as a whole)
     head, mark, end = text.partition(_CELLS)

@@ -140,9 +140,7 @@ class RunFolder:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """The intact records that are not in segments, in the journal's order, each reduced to the
-        values that decide whether a cell needs more trials and whether a trial is repeated.
-        """
+        """The intact records outside of segments, in order, as ``outline`` reduces them."""
         return tuple(self._gathered.records)
 
     @property
@@ -151,9 +149,7 @@ class RunFolder:
         return MappingProxyType(self._gathered.latest)
 
     def counts(self, cells: Container[str]) -> dict[Status, int]:
-        """Number of trials of the cells with these keys by status; those not measured yet are
-        pending.
-        """
+        """Number of trials of these cells by status; a trial that is not measured is pending."""
         trials = {
             cell.key: self.progress(cell).trials if cell.key in cells else 0
             for cell in self.plan.cells

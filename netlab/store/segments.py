@@ -46,9 +46,7 @@ _MOST_OTHERS = 10**6
 
 
 class Private:
-    """Names of the columns that the run's table does not have. No value of a record can have such a
-    name, because it begins with an underscore.
-    """
+    """Names of columns that the run's table does not have: no value's name begins with ``_``."""
 
     BEGIN = "_begin_bytes"
     """Where the line of the record begins in the journal."""
@@ -552,9 +550,7 @@ class TrialIndex:
 def index_of(
     run: Path, journal: Path, plan: Plan, chain: SegmentChain
 ) -> tuple[SegmentChain, TrialIndex | None]:
-    """The chain up to its first segment that cannot be read, and the index of it; ``None`` if no
-    segment can be used.
-    """
+    """The chain up to its first segment that cannot be read, and its index, if any is left."""
     while chain.segments:
         try:
             return chain, TrialIndex(run, journal, plan, chain)

@@ -125,9 +125,7 @@ def parts_of(folder: Path) -> RunParts:
 
 
 def _is_whole(folder: Path, plan: Plan, chain: SegmentChain) -> bool:
-    """Whether the segments cover the whole journal, without damage, and every planned trial has a
-    record.
-    """
+    """Whether the segments, undamaged, cover the whole journal and all planned trials."""
     try:
         size_bytes = os.lstat(folder / JOURNAL).st_size
     except OSError as error:

@@ -34,9 +34,7 @@ _EXCEPT_REPLACED = " ANTI JOIN replaced USING (filename, _begin_bytes)"
 
 @dataclass(frozen=True)
 class Scan:
-    """The tables of runs: a row per trial, the column ``run`` (the run folder), and the columns of
-    ``frame``.
-    """
+    """The tables of runs: a row per trial, the columns of ``frame``, and ``run`` (the folder)."""
 
     relation: duckdb.DuckDBPyRelation
     """The whole table. It is read when a result is asked for, with its methods or in ``sql``."""

@@ -53,7 +53,7 @@ from netlab.store.segments import (
 )
 from netlab.trial.column import Dtype
 from netlab.trial.interruptions import interruptions
-from netlab.trial.record import Record, as_number
+from netlab.trial.record import as_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,11 +94,10 @@ class Columns:
             column.extend([None] * (self.rows - len(column)))
         nothing = [None] * self.rows
         arrays = {}
-        for name in (*always, *extra):
-            dtype, values = column_of(self._columns.get(name, nothing), name)
+        for name in (*always, *extra, *own):
+            values = self._columns.get(name, nothing)
+            dtype, values = (own[name], values) if name in own else column_of(values, name)
             arrays[name] = pa.array(values, arrow_type(dtype))
-        for name, dtype in own.items():
-            arrays[name] = pa.array(self._columns.get(name, nothing), arrow_type(dtype))
         return pa.table(arrays)
 
 
@@ -135,9 +134,7 @@ def segments_made(folder: Path) -> list[str]:
 
 
 class BackgroundSegments:
-    """Starts the process for the run of a session whenever it has written enough for a whole
-    segment.
-    """
+    """Starts the process for the run of a session whenever a whole segment can be closed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -385,6 +382,9 @@ class _OpenPart:
             self.replaced.append(self.recorded[trial])
         self.recorded[trial] = place.begin_bytes
         row = row_of(self._cells[record.cell], record.trial, record)
+        values = record.values
+        shares = (as_number(values[name]) for name in _steal_names(tuple(values)))
+        steals = (float(share) for share in shares if share is not None)
         self.columns.add(
             {
                 **percentiles(row),
@@ -393,7 +393,8 @@ class _OpenPart:
                 Private.LENGTH: place.size_bytes,
                 Private.STARTED: started,
                 Private.STOPPED: any(interruptions(record)),
-                Private.STEAL: _steal(record),
+                # The largest share of a host's CPU time that a hypervisor stole, if it is known.
+                Private.STEAL: max(steals, default=None),
             }
         )
         return True
@@ -426,13 +427,6 @@ class _OpenPart:
             last_crc32=checksum(piece),
             others=tuple(self.others.values()),
         )
-
-
-def _steal(record: Record) -> float | None:
-    """The largest share of a host's CPU time that a hypervisor stole; ``None``: unknown."""
-    values = record.values
-    shares = (as_number(values[name]) for name in _steal_names(tuple(values)))
-    return max((float(share) for share in shares if share is not None), default=None)
 
 
 @lru_cache(maxsize=256)
