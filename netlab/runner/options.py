@@ -16,13 +16,12 @@ from netlab.config.document import did_you_mean
 from netlab.errors import HostError, IncompleteRun, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import HostPair, Inventory, is_by_name
-from netlab.results.value_types import RUN_CHECK
-from netlab.store.reader import MATRIX, Note, read
 from netlab.trial.record import Record, Status
 from netlab.units import many
 
 if TYPE_CHECKING:
     from netlab.report import WrittenReport
+    from netlab.store.reader import Note
 
 PATIENCE_S = 600.0
 """Time, counted from the loss of a host, for which a run waits for the host if nothing else is left
@@ -129,6 +128,10 @@ def options_to_resume(
     With ``redo``, only these cells are measured again, else those that the last session had to redo
     and did not reach. UsageError if the folder has no options, StoreError if it cannot be read.
     """
+    # Imported late: a plan of a new run reads no folder.
+    from netlab.results.value_types import RUN_CHECK
+    from netlab.store.reader import MATRIX, read
+
     stored = read(folder, RUN_CHECK)
     notes = [note for note in stored.notes if note.kind in (NOTE, "session-end")]
     latest = next((note for note in reversed(notes) if note.kind == NOTE), None)
@@ -149,6 +152,8 @@ def options_to_resume(
 
 
 def _options(note: Note, folder: Path, hosts: Path | None, *, is_complete: bool) -> Options:
+    from netlab.store.reader import MATRIX
+
     data = note.data
     stored_path = data["inventory"]
     inventory = hosts or (
