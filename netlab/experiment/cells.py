@@ -1,11 +1,4 @@
-"""A matrix's cells: the product of the axes after its rules; what compares, bounds and needs them.
-
-A level is one value of an axis. The product of the axes has every combination of one level of each
-axis; the matrix's rules change some combinations and exclude others. A comparison has two sides:
-the contender is compared with the baseline. An expectation is one bound on one quantity. Its limit
-may be a share of the wire ceiling, the highest payload rate that the framing on the link allows;
-the same share is then a different figure in each cell.
-"""
+"""A matrix's cells: the product of its axes after its rules; what compares and bounds them."""
 
 from __future__ import annotations
 

@@ -1,15 +1,8 @@
-"""Estimates how long a plan takes, and counts the trials whose time cannot be predicted. No I/O.
+"""Estimates how long a plan takes, and counts the trials whose time cannot be predicted.
 
-A trial is one measurement of a cell (a combination of two hosts and settings); a round is the
-trials that run at the same time. If a trial ends after a number of messages (``count``) and no rate
-of messages is set, its length is not known in advance. Its minimum length follows from the link's
-rate; slow hosts may take longer.
-
-A search is a trial that tries several sizes or rates. Its **least** time assumes that the first try
-gives the result. Its **most** time assumes that the path has one fixed limit, that every step
-halves the range, and that each size or rate beyond the limit is tried until it counts as failed. A
-search takes longer on a path that loses a few frames at every rate; how much longer cannot be
-predicted.
+The least time of a search assumes that the first try gives the result. Its most time assumes one
+fixed limit, that every step halves the range, and that each size or rate beyond the limit is tried
+until it counts as failed. A path that loses a few frames at every rate takes longer.
 """
 
 from __future__ import annotations

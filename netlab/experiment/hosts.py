@@ -1,21 +1,11 @@
 """The hosts of an inventory, the pairings of a matrix, and the rounds in which these meet.
 
-A pairing is two systems by their letters, such as ``WL``, which mean any hosts with these systems,
-or two hosts by name, such as ``nas+laptop``; the server comes first. Each side of a pairing by name
-is a role: a host, or a host in one of its networks. In ``nas+guest@bridge``, the host guest is
-reached at its test address in its network ``bridge``. An observed host, such as the device under
-test, is a host whose load and drops are recorded.
-
-A measurement between two machines is called a meeting. The meetings of a round take place at the
-same time: no machine, and no shared link or switch, is in two of them. If all machines meet each
-other once, the plan is a round robin, with the rounds of the circle method (Kirkman, Cambridge and
-Dublin Math. J. 2, 1847): for n machines, n even, the meeting of i and j is in round i + j modulo
-n - 1. The meetings are taken in the order of the circle. Each meeting gets the earliest round in
-which its machines and shared links are free. If every pair meets once in each direction, the result
-is the circle's own rounds. If some machines have several hosts, there may be a plan with fewer
-rounds. Without shared links, the plan has at most twice as many rounds as its busiest machine has
-meetings. Meetings within one machine use no cable, and load the machine more than other meetings
-do. So they have rounds of their own, after all other rounds.
+A pairing by name has two roles: a host, or a host in one of its networks (``guest@bridge``). The
+rounds of meetings are those of the circle method (Kirkman, Cambridge and Dublin Math. J. 2, 1847):
+for n machines, n even, i and j meet in round i + j modulo n - 1, or in the earliest round in which
+their machines and shared links are free. Without shared links there are at most twice as many
+rounds as the busiest machine has meetings. Meetings within one machine load it more than others do,
+so they have rounds of their own, after all others.
 """
 
 from __future__ import annotations

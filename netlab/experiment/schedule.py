@@ -1,9 +1,8 @@
-"""Sorts trials into rounds: their order, and which of them run at the same time. No I/O.
+"""Sorts trials into rounds: their order, and which of them run at the same time.
 
-A cell is a combination of two hosts, a kind of test, and settings; a trial is one measurement of a
-cell. The trials with the same number are a **block**: every cell once, except cells whose trials
-have ended (stopping.py). Blocks are measured one after the other, whatever the order within them,
-so that a slow change in the lab affects all cells alike.
+The trials with the same number are a **block**: every cell once, except cells whose trials have
+ended. Blocks are measured one after the other, so that a slow change in the lab affects all cells
+alike.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Variants: named states of the hosts' own settings, as an axis of a matrix.
 
-A state is a list of changes of the hosts' settings. The axis is the setting ``variant`` of a test.
-A value of the axis is a text such as ``ecn=on offload=off``: one state of each group named in the
-text, sorted by group. The settings of groups that the text does not name are not changed. A fact
-that a variant changes, such as a host's MTU, has no value that holds for the whole run.
-
+A value of the axis is a text such as ``ecn=on offload=off``: one state of each group that the text
+names, sorted by group. A fact that a variant changes has no value that holds for the whole run.
 Sources: sysctl(8), ethtool(8), ip-link(8); Documentation/admin-guide/pm/cpufreq.rst and
 Documentation/core-api/irq/irq-affinity.rst of Linux.
 """

@@ -1,4 +1,4 @@
-"""Settings that several kinds of test take, in groups. No I/O."""
+"""The settings of all tests, and those that several kinds take, in groups."""
 
 from __future__ import annotations
 

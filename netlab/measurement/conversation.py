@@ -1,16 +1,9 @@
-"""A conversation with two agents about one test: the first agent listens, the second connects.
+"""A conversation with two agents about one test: its requests, and when each end is stopped.
 
-    listen → `ready` → connect → the kind of test handles each record → a `result` from each end
+    listen → `ready` → connect → each record is handled → a `result` from each end
 
 A fault at one end ends all conversations that run together. If there are several faults, the one
 that explains the most is raised.
-
-One flow of messages between two agents: the requests to each, and when each is stopped.
-
-record `window` of the receiver (its measured time is over) → stop the sender → record `result` of
-the sender → stop the receiver
-
-Makes the keys of the request to one end of a test from the test's settings.
 """
 
 from __future__ import annotations

@@ -1,24 +1,8 @@
-"""The two ends of a test: the agents of a pairing, and how they reach each other.
+"""The two ends of a test: how agents reach each other, share a window, and search with other pairs.
 
-A pairing is two hosts, the server and the client of a test. An agent is a running probe, the
-program of netlab on a host. A mirror is a program that answers requests.
-
-One measurement window for all flows that run at the same time, in each agent's own clock.
-
-A window is the time that is measured. Rates of several flows (directions of data) are added only if
-all were measured in one window, but each receiver has its own clock. So the controller (this
-process) measures the offset of each agent's clock (of the probe on a host) from its own clock, by
-the fastest of several exchanges. It then sends to each agent, by the agent's own clock, the times
-at which the flow starts and at which the window opens and closes. It sends them early enough for
-every request to arrive in time. A round is the trials that run at the same time.
-
-Lets several pairs of hosts run one search together: all pairs begin each trial at the same time.
-
-A trial here is one load of frames at one rate. Its verdict (whether it passed) depends on the
-results of all pairs. Each pair is measured by its own thread. Before and after each trial, the
-threads wait for each other and exchange results (a meeting). A pair that leaves before the first
-meeting is left out. If a pair leaves later, the search of all pairs fails: the result of the
-remaining pairs would be the rate of fewer pairs.
+Rates of several flows are added only if all were measured in one window. Each receiver has its own
+clock, so the controller measures the offset of each agent's clock by the fastest of several
+exchanges, and sends each agent the times of the window by its own clock.
 """
 
 from __future__ import annotations

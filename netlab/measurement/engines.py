@@ -1,7 +1,6 @@
 """Measures a trial with the engine that its cell names: netlab's own probe, or another tool.
 
-A cell is one combination of a pairing (two hosts), a kind of test and its settings. The modules of
-the other tools are imported only when a cell names such a tool, because most runs name none.
+The modules of other tools are imported only when a cell names one, because most runs name none.
 """
 
 from __future__ import annotations
@@ -15,7 +14,13 @@ from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
 from netlab.kinds import KINDS, RoundTrip, Stream
-from netlab.measurement import payload_search, stream
+from netlab.measurement import (
+    latency_under_load,
+    payload_search,
+    round_trip,
+    stream,
+    throughput_search,
+)
 from netlab.measurement.conversation import (
     COUNT_DEADLINE_S,
     MIRROR_SLACK_S,
@@ -27,8 +32,6 @@ from netlab.measurement.conversation import (
     request_keys,
 )
 from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
-from netlab.measurement.rfc2544 import throughput_search
-from netlab.measurement.round_trips import latency_under_load, round_trip
 from netlab.remote.answers import BAD_ANSWER, DETAIL_CHARACTERS, decimal
 from netlab.results.value_types import misfit
 from netlab.terminal import excerpt

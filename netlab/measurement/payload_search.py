@@ -1,20 +1,9 @@
 """The test ``payload_search``: the largest payload in one frame, and the path MTU.
 
-UDP: the search is a bisection with messages that no router may fragment. A size passes if one of
-its three round trips succeeds. A size fails if the sender's system refuses it, by itself or because
-a router reported the limit (ICMP), or if all three messages are lost, as on a path that drops long
-packets.
-
-TCP: the search tries one segment as long as the kernel's MSS; if this segment is lost, the search
-tries shorter segments. Each direction is searched separately, because the directions of a path may
-differ.
-
-The result is the longest IP packet that passes. A virtual cable passes a packet 4 bytes over the
-MTU of its other end (room for a VLAN tag); then the result has these 4 bytes, too.
-
-One direction of a path in a payload search: tries whether messages of a size arrive.
-
-A sweep: throughput over message sizes around the payload that fills a frame.
+UDP: a bisection with messages that no router may fragment. A size passes if one of three round
+trips succeeds. TCP: one segment as long as the kernel's MSS; if it is lost, shorter ones.
+Each direction is searched separately, because they may differ. A virtual cable passes a packet
+4 bytes over the MTU of its other end (room for a VLAN tag); the result has these 4 bytes, too.
 """
 
 from __future__ import annotations
@@ -36,13 +25,13 @@ from netlab.ethernet import (
 from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
 from netlab.kinds import PayloadSearch, RoundTrip, Stream
+from netlab.kinds.payload_search.limit_search import Evidence, Limit, SizeTry, find_limit
 from netlab.kinds.payload_search.settings import LEAST_MESSAGE_BYTES, SETTLE_TCP_S
 from netlab.measurement import stream
 from netlab.measurement.capture import NoCapture, capture_during, keep, of_frames
 from netlab.measurement.conversation import drive
 from netlab.measurement.ends import Ends, OnGoodput, of_connection
-from netlab.measurement.limit_search import Evidence, Limit, SizeTry, find_limit
-from netlab.measurement.round_trips.round_trip import exchange_of
+from netlab.measurement.round_trip import exchange_of
 from netlab.trial.record import Value
 
 TRIES = 3

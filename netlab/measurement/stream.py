@@ -1,8 +1,4 @@
-"""The test ``stream``: messages one way, or both ways in one common window.
-
-A window is the time that is measured. A round is the trials that run at the same time. A flow is
-the messages in one direction.
-"""
+"""The test ``stream``: messages one way, or both ways in one common window."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from netlab.units import many
 
 if TYPE_CHECKING:
     from netlab.report.draw.plot import Drawn
-    from netlab.results.core import Frame
+    from netlab.results.frame import Frame
 
 MOST_LEADING = 3
 MOST_ROWS = 40
@@ -29,14 +29,14 @@ class LoadedRun(Analysis):
 
     @cached_property
     def core(self) -> Frame:
-        """One row per trial with the columns of ``netlab.results.core.CORE``; see ``core_of``."""
-        from netlab.results.core import core_of  # imports pandas, which takes 0.3 s
+        """One row per trial with the columns of ``netlab.results.frame.CORE``; see ``core_of``."""
+        from netlab.results.frame import core_of  # imports pandas, which takes 0.3 s
 
         return core_of(self.frame)
 
     def summary(self) -> Frame:
-        """One row per cell and quantity: mean and interval; see ``results.core.summary_of``."""
-        from netlab.results.core import summary_of
+        """One row per cell and quantity: mean and interval; see ``results.frame.summary_of``."""
+        from netlab.results.frame import summary_of
 
         return summary_of(self.frame, self._varied)
 

@@ -1,4 +1,4 @@
-"""The wire ceiling of a column: the highest payload rate that the link's framing allows. No I/O."""
+"""The wire ceiling of a column: the highest payload rate that the link's framing allows."""
 
 from __future__ import annotations
 

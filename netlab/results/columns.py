@@ -1,9 +1,4 @@
-"""The columns of a run's DataFrame (frame): the meaning, dtype and unit of each. No I/O.
-
-A cell is one combination of pairing (server and client), test and settings; a trial is one
-repetition of a cell. The window is the time that is measured. The mirror is the host that answers
-requests. A probe is netlab's program on a host; the controller is the machine that runs netlab.
-"""
+"""The columns of a run's DataFrame (frame): the meaning, dtype and unit of each."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from netlab.errors import UsageError
-from netlab.results.core import core_names
+from netlab.results.frame import core_names
 from netlab.results.run import load
 from netlab.terminal import harmless
 
@@ -18,7 +18,7 @@ from netlab.terminal import harmless
 def export(folder: Path, form: str, *, core: bool = False) -> bytes:
     """The frame of the run in ``folder`` as ``csv`` or ``json``; for Parquet, see ``arrow.export``.
 
-    ``core``: only the columns of ``netlab.results.core.CORE`` that the run has.
+    ``core``: only the columns of ``netlab.results.frame.CORE`` that the run has.
 
     CSV: UTF-8, comma, LF, decimal point, ``true`` and ``false``, empty for NA; text that a
     spreadsheet would execute gets an apostrophe in front. JSON: an array of flat objects in ASCII,

@@ -1,19 +1,20 @@
-"""Run folder → tidy DataFrame with one row per trial; columns.py documents the columns.
+"""Run folder → tidy DataFrame with one row per trial, and the table of it that people read first.
 
-A trial is one measurement between two hosts with given settings. A pending trial (not measured yet)
-is a row as well. A failed trial is a row with a reason, and NA for its result.
+A pending trial is a row as well. A failed trial is a row with a reason, and NA for its result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import pandas as pd
 
-from netlab.results.columns import columns_of
+from netlab.results.columns import columns_of, describe
 from netlab.results.rows import column_of, percentiles, rows_of
+from netlab.stats import MIN_TRIALS, interval
 from netlab.store.reader import StoredRun
+from netlab.trial.record import Status
 
 
 def frame_of(stored: StoredRun) -> pd.DataFrame:
@@ -42,3 +43,78 @@ def _series(values: list[Any], name: str) -> pd.Series[Any]:
     """A column of the documented dtype, or of the next wider dtype that changes no value."""
     dtype, fitted = column_of(values, name)
     return pd.Series(fitted, dtype=dtype, name=name)
+
+
+Frame: TypeAlias = pd.DataFrame
+"""Type of a table, for callers that do not import pandas."""
+
+CORE = (
+    *("pairing", "server", "client", "test", "protocol", "direction", "ip_version"),
+    *("message_bytes", "socket_buffer_bytes", "streams", "congestion", "trial", "status", "reason"),
+    *("started_at", "elapsed_s", "throughput_bit_per_s", "sent_bit_per_s", "lost_messages"),
+    *("transactions_per_s", "rtt_mean_ns", "rtt_p50_ns", "rtt_p99_ns", "frames_per_s"),
+    *("mss_bytes", "same_host"),
+)
+"""The columns that people read first: the trial, its settings, its results."""
+QUANTITIES = ("throughput_bit_per_s", "transactions_per_s", "rtt_mean_ns", "frames_per_s")
+"""The columns whose means are in ``summary_of``."""
+
+
+def core_names(frame: pd.DataFrame) -> list[str]:
+    """The columns of ``CORE`` that have a value in at least one row."""
+    return [name for name in CORE if name in frame.columns and frame[name].notna().any()]
+
+
+def core_of(frame: pd.DataFrame) -> pd.DataFrame:
+    """The core columns that the run has, with the rows of ``frame``.
+
+    ``started_at`` is a timestamp in UTC; columns with few different words are categories.
+    """
+    core = frame[core_names(frame)].copy()
+    if "started_at" in core:
+        core["started_at"] = pd.to_datetime(core["started_at"], utc=True, errors="coerce")
+    for name in ("pairing", "server", "client", "test", "protocol", "direction", "status"):
+        if name in core:
+            core[name] = core[name].astype("category")
+    return core
+
+
+def summary_of(frame: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
+    """One row per cell and quantity, with the ``settings`` in which the cells differ.
+
+    A cell is one combination of two hosts, test and settings.
+
+    A row has ``n`` (trials with a result) and ``mean``, and if ``n`` is at least three, ``low`` and
+    ``high``: the bounds of Student's 95 % interval.
+    """
+    with_result = frame[frame["status"] == str(Status.OK)]
+    rows = [
+        row
+        for _, trials in with_result.groupby("cell", sort=False, observed=True)
+        for row in _rows(trials, settings)
+    ]
+    return pd.DataFrame(rows).convert_dtypes() if rows else pd.DataFrame()
+
+
+def _rows(trials: pd.DataFrame, settings: Sequence[str]) -> Iterator[dict[str, Any]]:
+    first = trials.iloc[0]
+    of_cell = {name: first[name] for name in ("pairing", "test", "protocol", *settings)}
+    for quantity in QUANTITIES:
+        if quantity not in trials:
+            continue
+        values = [float(value) for value in trials[quantity].dropna()]
+        if not values:
+            continue
+        bounds: tuple[float | None, float | None] = (None, None)
+        if len(values) >= MIN_TRIALS:
+            mean_interval = interval(values)
+            bounds = (mean_interval.low, mean_interval.high)
+        yield {
+            **of_cell,
+            "quantity": quantity,
+            "unit": describe(quantity).unit,
+            "n": len(values),
+            "mean": sum(values) / len(values),
+            "low": bounds[0],
+            "high": bounds[1],
+        }

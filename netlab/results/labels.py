@@ -1,7 +1,4 @@
-"""How settings, pairings and figures are written in texts. No I/O.
-
-A pairing is the two hosts of a test. Its text is the letters of their systems, server first.
-"""
+"""How settings, pairings and figures are written in texts."""
 
 from __future__ import annotations
 

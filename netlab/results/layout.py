@@ -1,8 +1,4 @@
-"""Arranges records (trials) in tables: which settings form rows, columns and tables. No I/O.
-
-A cell is one combination of test, pairing (server and client) and settings; a record is the data
-of one of its trials.
-"""
+"""Arranges records (trials) in tables: which settings form rows, columns and tables."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Quantities: the headline figure of each kind of test, with name and unit. No I/O.
-
-A cell is one combination of test, pairing (server and client) and settings; a record is the data
-of one of its trials.
-"""
+"""The headline figures of records, and the names of their cells."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Run folder → rows: one per trial, as plain values of the types that columns.py documents.
-
-A trial is one measurement between two hosts with given settings. A pending trial (not measured yet)
-is a row as well. A failed trial is a row with a reason and without a result.
-"""
+"""Run folder → rows: one per trial, as plain values of the types that columns.py documents."""
 
 from __future__ import annotations
 

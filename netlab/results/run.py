@@ -1,8 +1,4 @@
-"""A run folder as read: its plan, records, notes and table.
-
-A cell is one combination of two hosts, test and settings. A trial is one repetition of a cell, and
-a record holds the result of one trial. A session is one execution of netlab that measures.
-"""
+"""A run folder as read: its plan, records, notes and table."""
 
 from __future__ import annotations
 

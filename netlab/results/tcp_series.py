@@ -1,7 +1,4 @@
-"""The state of a sender's TCP, recorded while the stream was measured. No I/O.
-
-A record holds the result of one trial; a flow is the data in one direction.
-"""
+"""The state of a sender's TCP, recorded while the stream was measured."""
 
 from __future__ import annotations
 

@@ -27,10 +27,10 @@ from netlab.ethernet import (
 from netlab.experiment.hosts import Host, Mirror
 from netlab.kinds import PayloadSearch
 from netlab.kinds.groups import SentMessages
+from netlab.kinds.payload_search.limit_search import Limit, SizeTry, find_limit
 from netlab.kinds.payload_search.settings import LEAST_MESSAGE_BYTES
 from netlab.measurement.conversation import can, destination
 from netlab.measurement.ends import Ends
-from netlab.measurement.limit_search import Limit, SizeTry, find_limit
 from netlab.measurement.payload_search import DOUBTS, Direction, whole_messages
 from netlab.remote.agent import Agent
 from netlab.remote.answers import Pending

@@ -1,9 +1,6 @@
-"""A host's counters during a trial: CPU time, and dropped frames by place. No I/O.
+"""A host's counters during a trial: CPU time, and dropped frames by place.
 
-    two readings of counters that only grow → the differences between the readings
-
-A trial is one measurement; its record holds the results. A probe is netlab's program on a host. A
-counter that a system does not report is absent, and so are the values derived from it.
+A counter that a system does not report is absent, and so are the values derived from it.
 """
 
 from __future__ import annotations

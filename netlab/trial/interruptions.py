@@ -1,12 +1,7 @@
-"""Finds interruptions of trials (times in which data stopped), and their causes. No I/O.
+"""Finds interruptions of trials (times in which data stopped), and their causes.
 
-    the gaps that a probe recorded, except those that congestion or a slow pace explains
-    → interruption
-
-A trial is one measurement, a record its results, a flow its data in one direction, and the window
-the time that is measured. docs/findings.md defines which gaps are an interruption
-(``data-stopped``), and docs/protocol.md defines what a gap is. Old records have no gaps, so they
-have no interruptions.
+They are the gaps that a probe recorded, except those that congestion or a slow pace explains.
+docs/findings.md defines them (``data-stopped``); old records have no gaps, so no interruptions.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Describes a setting of a test in one row, from which a field of a dataclass is made. No I/O.
+"""Describes a setting of a test in one row, from which a field of a dataclass is made.
 
-The rows are in ``kinds/``; the class of a row determines which kinds of test have the setting. A
-row has the setting's key in a matrix, the form in which it is read, its column in the run's table
-(the frame), its label in reports, the keys that are sent to the probes (netlab's programs on the
-hosts), and the capabilities that these keys need. If a matrix gives a setting several values, they
-are called an axis, and each of them a level.
+A row has the setting's key in a matrix, how it is read, its column, its label, the keys that are
+sent to the probes, and the capabilities that these need. The class of a row, in ``kinds/``,
+determines which kinds of test have the setting.
 """
 
 from __future__ import annotations

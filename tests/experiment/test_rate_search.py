@@ -23,7 +23,7 @@ from netlab.kinds.throughput_search.rate_search import (
     forwarded_share,
     judge,
 )
-from netlab.measurement.rfc2544.throughput_search import longest
+from netlab.measurement.throughput_search import longest
 
 LINE_PER_S = 100_000.0
 Device = Callable[[float, float], Counts]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from netlab.kinds import PayloadSearch, ThroughputSearch
 from netlab.kinds.groups import Bounds
+from netlab.kinds.payload_search.limit_search import SizeTry, find_limit
 from netlab.kinds.throughput_search.rate_search import (
     NextRate,
     RateGrid,
@@ -19,7 +20,6 @@ from netlab.kinds.throughput_search.rate_search import (
     TryVerdict,
 )
 from netlab.kinds.throughput_search.settings import rate_tries
-from netlab.measurement.limit_search import SizeTry, find_limit
 from netlab.measurement.payload_search import sizes_around
 
 GIGABIT = 1e9

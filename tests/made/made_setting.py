@@ -52,10 +52,10 @@ def asked_by_searches() -> dict[str, object]:
     from netlab.experiment.cells import Cell
     from netlab.experiment.schedule import Trial
     from netlab.kinds import PayloadSearch, ThroughputSearch
+    from netlab.measurement import throughput_search
     from netlab.measurement.ends import Ends
     from netlab.measurement.payload_search import Direction, sweep
-    from netlab.measurement.rfc2544 import throughput_search
-    from netlab.measurement.rfc2544.trial import OfferedLoad, flows_of
+    from netlab.measurement.search_trial import OfferedLoad, flows_of
 
     requests: list[Any] = []
     ends = Ends(cast(Any, Fake("server", requests)), cast(Any, Fake("client", requests)), False)

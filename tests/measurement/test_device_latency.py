@@ -14,15 +14,15 @@ from made_histograms import of_values, to_pairs
 from netlab.errors import ProbeError
 from netlab.kinds import ThroughputSearch
 from netlab.kinds.throughput_search.rate_search import Counts
-from netlab.measurement.rfc2544 import throughput_search as room
-from netlab.measurement.rfc2544.throughput_search import (
+from netlab.measurement import throughput_search as room
+from netlab.measurement.search_trial import Offered, OfferedLoad, TrialRunner
+from netlab.measurement.throughput_search import (
     INVALID,
     LatencyAtLoad,
     back_to_back,
     latency_values,
     requests_of,
 )
-from netlab.measurement.rfc2544.trial import Offered, OfferedLoad, TrialRunner
 
 LINE_PER_S = 10_000.0
 

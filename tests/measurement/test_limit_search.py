@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.measurement.limit_search import Evidence, SizeTry, find_limit
+from netlab.kinds.payload_search.limit_search import Evidence, SizeTry, find_limit
 
 MOST = 65507
 

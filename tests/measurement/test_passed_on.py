@@ -13,10 +13,9 @@ from scripted_agent import Fake
 from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
 from netlab.kinds import ROWS, PayloadSearch, ThroughputSearch
-from netlab.measurement import payload_search, stream
+from netlab.measurement import payload_search, stream, throughput_search
+from netlab.measurement import search_trial as trial_room
 from netlab.measurement.ends import Ends
-from netlab.measurement.rfc2544 import throughput_search
-from netlab.measurement.rfc2544 import trial as trial_room
 
 __all__ = ["passing_clock"]
 

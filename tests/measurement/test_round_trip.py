@@ -15,7 +15,7 @@ from netlab.experiment.schedule import Trial
 from netlab.kinds import Connect, RoundTrip
 from netlab.measurement.ends import Ends, SoFar
 from netlab.measurement.engines import measure
-from netlab.measurement.round_trips.round_trip import deadline_s, exchange_of
+from netlab.measurement.round_trip import deadline_s, exchange_of
 from netlab.remote.agent import Agent
 from netlab.trial.record import Record, Status, to_json
 

@@ -24,11 +24,11 @@ from made_readings import (
 )
 
 from netlab.findings.analysis import Analysis, load
+from netlab.kinds.latency_under_load.phases import interval_rates
 from netlab.report.language.wording import Wording
 from netlab.report.page.cell_data import PIECE_CHARACTERS, Piece, cells_of, packed, script_json
 from netlab.report.page.first import opening
 from netlab.report.page.small_charts import MAX_LINES, CellFinding, small_charts
-from netlab.results.load_timeline import interval_rates
 from netlab.store.plan import PlannedCell
 
 LIMITS = FIXTURES / "limits-linux"

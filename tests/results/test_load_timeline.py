@@ -8,8 +8,7 @@ import pytest
 from made_readings import planned, result
 from made_under_load import PHASES, losing, trips, under_load_cell, under_load_values
 
-from netlab.kinds.latency_under_load.phases import Trip
-from netlab.results.load_timeline import LoadTimeline, thinned, timeline_of
+from netlab.kinds.latency_under_load.phases import LoadTimeline, Trip, thinned, timeline_of
 from netlab.store.plan import PlannedCell
 
 

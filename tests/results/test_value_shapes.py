@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from netlab.results.rows import rows_of
 from netlab.results.run import load
-from netlab.results.value_shapes import ValueKind, list_fits
-from netlab.results.value_types import check_values
+from netlab.results.value_types import ValueKind, check_values, list_fits
 
 _NAMES = (
     *("throughput_bit_per_s", "same_host", "connected_by", "rtt_histogram", "receiver_gaps"),

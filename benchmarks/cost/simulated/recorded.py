@@ -8,7 +8,7 @@ from netlab.experiment.hosts import Host
 from netlab.kinds import RoundTrip, Stream
 from netlab.measurement.conversation import drive
 from netlab.measurement.ends import Ends, common_window
-from netlab.measurement.round_trips.round_trip import exchange_of
+from netlab.measurement.round_trip import exchange_of
 from netlab.measurement.stream import flows_of
 from netlab.remote.agent import Agent
 

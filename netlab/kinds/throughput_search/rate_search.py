@@ -1,11 +1,9 @@
 """The search for the highest rate that a device forwards without loss (RFC 2544, 26.1).
 
-    grid of rates → the next rate, from all tries so far → the highest rate, with its bounds
-
 The grid of rates is fixed (equal steps up to the line rate), so that two searches can agree. The
-search first tries the line rate. Then it narrows the range around the limit, and confirms the
-result. A trial passes if no frame was lost **and** no queue grew. If frames come out more slowly
-than they went in, a queue is filling, and a short trial would measure the queue.
+line rate is tried first; then the range around the limit is narrowed, and the result confirmed. A
+try passes if no frame was lost **and** no queue grew: if frames come out more slowly than they went
+in, a queue is filling, and a short trial would measure the queue.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from netlab.report.draw.diagram import diagram_of
 from netlab.report.draw.heat_map import heat_map_of, strip_of
 from netlab.report.draw.style import FAMILY, GRID, INK, PAGE_WIDE, QUIET, Format
 from netlab.report.tables.elements import Chart, HeatMap, Strip
-from netlab.results.core import Frame
+from netlab.results.frame import Frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -188,7 +188,7 @@ WIDE = 100
 def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
     """Draw means over the column ``x``, a line for each value of the column ``hue``.
 
-    ``summary``: the result of ``netlab.results.core.summary_of``. Bars are 95 % intervals. If
+    ``summary``: the result of ``netlab.results.frame.summary_of``. Bars are 95 % intervals. If
     several cells have the same ``x`` and ``hue``, the mean of these cells is drawn, without a bar,
     and the title names the settings in which they differ. Raises ValueError for an unknown column
     or quantity, and if there is no result.

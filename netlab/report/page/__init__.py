@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netlab.ethernet import Link
+from netlab.kinds.latency_under_load.phases import short
 from netlab.messages import Message, _, counted, joined
 from netlab.report.language.wording import Wording
 from netlab.report.page import coverage
@@ -27,7 +28,6 @@ from netlab.report.page.small_charts import findings_by_cell
 from netlab.report.tables.elements import Chart, Curve, GridTable, HeatMap, Part, Strip
 from netlab.report.tables.tables import TableSection
 from netlab.report.text.summary import leading, sentences_of
-from netlab.results.load_timeline import short
 from netlab.results.run import Run
 from netlab.trial.record import STATUSES, Record, Status
 from netlab.units import format_rate

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from netlab.findings.finding import Kind
 from netlab.findings.tcp_series import recoveries_of
 from netlab.kinds.latency_under_load.columns import PHASE_WORDS
+from netlab.kinds.latency_under_load.phases import interval_rates, short, thinned, timeline_of
 from netlab.messages import _, sentence_case
 from netlab.report.tables.elements import Curve
 from netlab.report.text.findings import RunIndex, sentence
-from netlab.results.load_timeline import interval_rates, short, thinned, timeline_of
 from netlab.results.quantities import quantities_of
 from netlab.results.tcp_series import TcpSeries, tcp_series_of
 from netlab.stats import mean

@@ -21,7 +21,11 @@ from netlab.kinds.latency_under_load.columns import (
 )
 from netlab.kinds.latency_under_load.phases import (
     PHASES,
+    LoadTimeline,
     Trip,
+    short,
+    thinned,
+    timeline_of,
     trips_within,
 )
 from netlab.messages import Message, _, counted, joined
@@ -42,7 +46,6 @@ from netlab.report.tables.elements import (
 from netlab.report.text.phrases import increase_words, mean_ms, rise_words
 from netlab.results.ceilings import ceiling_of
 from netlab.results.layout import Bin, TableColumn, of_pairing
-from netlab.results.load_timeline import LoadTimeline, short, thinned, timeline_of
 from netlab.results.quantities import words_of
 from netlab.stats import median
 from netlab.trial.figures import (

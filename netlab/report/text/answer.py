@@ -10,9 +10,9 @@ from netlab.findings.analysis import Analysis, load
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import leading_kinds
 from netlab.findings.round_trips import TripTrial
+from netlab.kinds.latency_under_load.phases import LoadTimeline, timeline_of
 from netlab.report.text.findings import in_english
 from netlab.report.text.phrases import percentile_words, rise_words, share_words
-from netlab.results.load_timeline import LoadTimeline, timeline_of
 from netlab.trial.record import FLOWS, Status
 from netlab.units import format_rate, format_seconds, plain_figures
 

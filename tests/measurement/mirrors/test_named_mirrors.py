@@ -16,8 +16,8 @@ from paths import record_of, shared_loopback
 
 from netlab.experiment.matrix import NamedMirror
 from netlab.kinds import RoundTrip
+from netlab.measurement import round_trip
 from netlab.measurement.ends import Ends
-from netlab.measurement.round_trips import round_trip
 from netlab.trial.record import Record, Status
 
 __all__ = ["shared_loopback"]

@@ -10,7 +10,7 @@ import pytest
 from draws import chance, drawn, seeds
 
 from netlab.measurement.capture import ETHERNET, RAW_IP, captured_frames
-from netlab.measurement.round_trips.stack_times import stack_times_ns, stack_values
+from netlab.measurement.round_trip import stack_times_ns, stack_values
 from netlab.stats.histogram import from_pairs
 
 MIRROR = ("10.0.0.2", 7)

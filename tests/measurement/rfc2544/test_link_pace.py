@@ -9,7 +9,7 @@ import pytest
 
 from netlab.kinds import ThroughputSearch
 from netlab.kinds.throughput_search.rate_search import Counts
-from netlab.measurement.rfc2544.trial import LineRate, OfferedLoad, PairResult, TrialRunner
+from netlab.measurement.search_trial import LineRate, OfferedLoad, PairResult, TrialRunner
 
 
 def runner_of(monkeypatch: pytest.MonkeyPatch, outran: list[bool]) -> tuple[TrialRunner, list[Any]]:

@@ -17,7 +17,7 @@ from netlab.kinds import ThroughputSearch
 from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.measurement.ends import Ends, Rendezvous
 from netlab.measurement.engines import measure
-from netlab.measurement.rfc2544.trial import OfferedLoad, flows_of
+from netlab.measurement.search_trial import OfferedLoad, flows_of
 from netlab.remote.agent import Agent
 from netlab.trial.record import Record, Status, to_json
 

@@ -16,11 +16,11 @@ from netlab.ethernet import frames_per_s
 from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
 from netlab.kinds import ThroughputSearch
+from netlab.measurement import search_trial as trial_room
+from netlab.measurement import throughput_search
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
-from netlab.measurement.rfc2544 import throughput_search
-from netlab.measurement.rfc2544 import trial as trial_room
-from netlab.measurement.rfc2544.trial import TrialResult, TrialRunner, line_of
+from netlab.measurement.search_trial import TrialResult, TrialRunner, line_of
 from netlab.remote.agent import Agent
 from netlab.remote.answers import ClockOffset
 from netlab.trial.record import Status

@@ -23,7 +23,7 @@ from netlab.lab import network
 from netlab.lab.plan import LabOptions, make_plan
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
-from netlab.measurement.rfc2544.trial import OfferedLoad, offer
+from netlab.measurement.search_trial import OfferedLoad, offer
 from netlab.remote.agent import Agent
 from netlab.trial.record import Record, Status, to_json
 

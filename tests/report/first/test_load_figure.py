@@ -5,9 +5,8 @@ from __future__ import annotations
 from made_readings import result
 from made_under_load import losing, trips, under_load_cell, under_load_values
 
-from netlab.kinds.latency_under_load.phases import Trip
+from netlab.kinds.latency_under_load.phases import Trip, timeline_of
 from netlab.report.text.answer import BLOCKS, LABEL, LOST, load_figure
-from netlab.results.load_timeline import timeline_of
 
 WIDTH = 62
 """One column is a tenth of a second: 6.2 s of requests."""

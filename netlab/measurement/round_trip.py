@@ -1,28 +1,18 @@
 """The tests ``round_trip`` and ``connect``: requests that a mirror on the server answers.
 
-A mirror is a program that answers requests: netlab's probe, an echo service or another program.
-
-Round trips between two hosts: the requests to the asking and the answering end, and their order.
-
-    record `result` of the end that asks → stop the mirror, which is the end that answers → record
-    `result` of the mirror
-
-If an echo service (RFC 862) answers, the exchange has one end only. Then the server runs no agent,
-or the matrix names a mirror that is not netlab's probe.
-
-Round trips with a mirror that the matrix names: another program, or an echo that runs already.
-
-A mirror answers the requests of the client. The server's agent starts the program, and the client
-sends its requests to the program as to an echo service (RFC 862). The time that a request and its
-answer spend in the server's network stack is computed from the frames that tcpdump captures at the
-mirror's interface. On Linux, AF_PACKET stamps a received frame when the interface passes the frame
-to the stack, and a sent frame when the stack passes the frame to the interface.
+The mirror is the server's probe, an echo service (RFC 862), or a program that the matrix names;
+the latter two have no end in the conversation. For a named mirror, the time in the server's stack
+is computed from captured frames: on Linux, AF_PACKET stamps a received frame when the interface
+passes it to the stack, and a sent frame when the stack passes it to the interface.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+import struct
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -33,7 +23,15 @@ from netlab.experiment.hosts import Service
 from netlab.experiment.matrix import NamedMirror
 from netlab.experiment.schedule import Trial
 from netlab.kinds import ROWS, Connect, RoundTrip
-from netlab.measurement.capture import Capture, NoCapture, captured_frames, interface_to, started
+from netlab.measurement.capture import (
+    Capture,
+    CapturedFrame,
+    NoCapture,
+    captured_frames,
+    interface_to,
+    ip_packet,
+    started,
+)
 from netlab.measurement.conversation import (
     COUNT_DEADLINE_S,
     MIRROR_SLACK_S,
@@ -49,11 +47,11 @@ from netlab.measurement.conversation import (
     request_keys,
 )
 from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
-from netlab.measurement.round_trips.stack_times import stack_times_ns, stack_values
 from netlab.measurement.tool_engine import free_ports
 from netlab.remote.agent import Agent
 from netlab.remote.answers import decimal
 from netlab.remote.programs import Program
+from netlab.stats.histogram import BITS, bucket_of
 from netlab.terminal import excerpt
 from netlab.trial.record import Value
 
@@ -414,3 +412,95 @@ def _stack_time(
     finally:
         if capture is not None:
             capture.end()
+
+
+PAYLOAD_BYTES = 16
+"""Number of first bytes of the payload that are compared. The probes write the number of the
+request there."""
+
+_UDP, _FRAGMENT = 17, 44
+_V6_BYTES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Datagram:
+    source: tuple[bytes, int]
+    destination: tuple[bytes, int]
+    """Packed address and port."""
+    payload: bytes
+    """The first bytes of the payload."""
+
+
+def stack_times_ns(frames: Sequence[CapturedFrame], address: str, port: int) -> list[int]:
+    """The times in the stack of the host whose program answers at ``address`` and ``port``, in ns,
+    in the order of the answers.
+
+    If the interface shows each frame twice, as loopback does, the time is from the last frame with
+    the request to the first frame with the answer. Requests without an answer, and frames that are
+    no UDP datagrams, are left out.
+    """
+    mirror = (ipaddress.ip_address(address.partition("%")[0]).packed, port)
+    requested_ns: dict[tuple[tuple[bytes, int], bytes], int] = {}
+    times: list[int] = []
+    for frame in frames:
+        packet = ip_packet(frame)
+        datagram = None if packet is None else _datagram(packet)
+        if datagram is None:
+            continue
+        if datagram.destination == mirror:
+            requested_ns[datagram.source, datagram.payload] = frame.at_ns
+        elif datagram.source == mirror:
+            at_ns = requested_ns.pop((datagram.destination, datagram.payload), None)
+            if at_ns is not None and frame.at_ns >= at_ns:
+                times.append(frame.at_ns - at_ns)
+    return times
+
+
+def stack_values(times_ns: Sequence[int]) -> dict[str, Value]:
+    """The values of a record about ``times_ns``, which has at least one time.
+
+    The values have the names that a probe uses for them; ``mean``, ``min``, ``max`` and ``sum`` are
+    in ns.
+    """
+    buckets = Counter(map(bucket_of, times_ns))
+    return {
+        "stack_count": len(times_ns),
+        "stack_min_ns": min(times_ns),
+        "stack_max_ns": max(times_ns),
+        "stack_sum_ns": sum(times_ns),
+        "stack_mean_ns": sum(times_ns) / len(times_ns),
+        "stack_histogram": [number for pair in sorted(buckets.items()) for number in pair],
+        "stack_histogram_bits": BITS,
+        "stack_stamps": "capture",
+    }
+
+
+def _datagram(packet: bytes) -> _Datagram | None:
+    """The UDP datagram that begins in an IP packet; ``None`` if no datagram begins in it."""
+    for source, target, udp in _udp(packet):
+        if len(udp) >= 8:
+            source_port, target_port = struct.unpack_from(">HH", udp)
+            payload = bytes(udp[8 : 8 + PAYLOAD_BYTES])
+            return _Datagram((source, source_port), (target, target_port), payload)
+    return None
+
+
+def _udp(packet: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Source and destination address, and the UDP header with its payload (RFC 791, RFC 8200).
+
+    Yields nothing if the packet has no UDP header.
+    """
+    version = packet[0] >> 4 if packet else 0
+    if version == 4 and len(packet) >= 20:
+        offset = struct.unpack_from(">H", packet, 6)[0] & 0x1FFF
+        if packet[9] == _UDP and offset == 0:
+            length = struct.unpack_from(">H", packet, 2)[0]
+            yield packet[12:16], packet[16:20], packet[4 * (packet[0] & 15) : length]
+    elif version == 6 and len(packet) >= _V6_BYTES:
+        next_header, at = packet[6], _V6_BYTES
+        if next_header == _FRAGMENT and len(packet) >= at + 8:
+            offset = struct.unpack_from(">H", packet, at + 2)[0] >> 3
+            next_header, at = (packet[at] if offset == 0 else -1), at + 8
+        if next_header == _UDP:
+            length = _V6_BYTES + struct.unpack_from(">H", packet, 4)[0]
+            yield packet[8:24], packet[24:40], packet[at:length]

@@ -1,9 +1,7 @@
-"""The test ``latency_under_load``: round trips, and connections opened only to be timed, before
-streams fill the path, while they fill it, and afterwards.
+"""The test ``latency_under_load``: round trips and connections before, during and after streams.
 
 netlab sends all requests to the agents at the start. The streams begin later, at a time that each
-request states by the clock of its agent. The phases of a trial are: idle; the load begins and
-settles; loaded; the load ends and the queues drain; after. A mirror is the end that answers.
+request states by the clock of its agent. ``kinds/latency_under_load/phases.py`` has the phases.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from netlab.measurement.conversation import (
     drive,
 )
 from netlab.measurement.ends import CommonWindow, Ends, OnGoodput, prefixed, so_far
-from netlab.measurement.round_trips.round_trip import Exchange, exchange_of
+from netlab.measurement.round_trip import Exchange, exchange_of
 from netlab.measurement.stream import flow_values, flows_of
 from netlab.remote.answers import ClockOffset, decimal
 from netlab.trial.record import Value

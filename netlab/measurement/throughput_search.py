@@ -1,24 +1,10 @@
 """The test ``throughput_search``: the highest rate that a device forwards without loss (RFC 2544).
 
-``rate_search.py`` chooses the next rate and decides when the search is over; ``trial.py`` measures
-one trial: one load of frames at one rate, as in RFC 2544. The record of the search has every trial.
-If the matrix requests them, the standard's other tests follow: frame loss rate from the line rate
-down, latency at the found rate and below it, and back-to-back frames at line rate.
-
-Back-to-back frames: the longest burst at line rate that a device takes without loss (RFC 2544,
-26.4), and how many of its frames waited in the device (RFC 9004).
-
-Round trips during a load: how long frames take through a loaded device (RFC 2544, 26.2).
-
-RFC 2544 marks one frame of the load, and takes the times when it is sent and when it arrives. Here
-requests of the same length are sent in addition to the load, and a mirror (a program that answers
-requests) at the other end answers them. The round trip is measured by the clock of the asking end.
-Requests and load together have the rate of the trial. About one frame in a hundred is a request. At
-low rates the share is higher: 48 requests per second, but no more than one frame in five. At high
-rates the share is lower: there are at most 962 requests per second. If the load goes one way, the
-answers come back over an almost idle path.
-
-Trials of a search as values of its record: a list per figure, an entry per trial.
+``rate_search.py`` chooses the rates, ``search_trial.py`` measures one load of frames. If requested,
+loss at tenths of the line rate, latency (26.2) and back-to-back frames (26.4, RFC 9004) follow.
+RFC 2544 times one marked frame of the load. Here requests of the same length are sent in addition:
+about one frame in a hundred, 48 to 962 a second, and no more than one frame in five. If the load
+goes one way, the answers come back over an almost idle path.
 """
 
 from __future__ import annotations
@@ -53,7 +39,8 @@ from netlab.kinds.throughput_search.settings import (
 from netlab.measurement.conversation import Conversation, drive
 from netlab.measurement.ends import PAIR_GONE, Ends, OnGoodput, alone
 from netlab.measurement.host_watch import WHOSE, share_a_machine
-from netlab.measurement.rfc2544.trial import (
+from netlab.measurement.round_trip import Exchange, exchange_of
+from netlab.measurement.search_trial import (
     SENDERS,
     LineRate,
     OfferedLoad,
@@ -64,7 +51,6 @@ from netlab.measurement.rfc2544.trial import (
     line_of,
     lives_s,
 )
-from netlab.measurement.round_trips.round_trip import Exchange, exchange_of
 from netlab.stats import mean
 from netlab.stats.histogram import from_pairs
 from netlab.trial.host_counters import PLACES, WAYS, Watched, busiest

@@ -1,14 +1,8 @@
-"""The trials of a throughput search: the line rate, and one trial at a share of the line rate.
-
-A trial here is one load of frames at one rate, as in RFC 2544. ``trial_verdict.py`` judges a trial;
-``offered_load.py`` sends the frames and counts them.
-
-A load of frames at a given rate, one way or both ways at once, with the counts of all hosts.
+"""One trial of a throughput search: a load of frames at one rate, with the counts of all hosts.
 
 Before the load, netlab sends frames at half the rate for 0.1 s. They let the device learn addresses
-and wake up, and they do not count. The streams of the load are opened with a packet each way, so
-that the device has its state for each stream (such as a NAT entry) before the first frame. The
-key ``observed_1`` means the first observed host: a host on the path that is no end of the test.
+and wake up, and do not count. The streams are opened with a packet each way, so that the device has
+its state for each stream (such as a NAT entry) before the first frame.
 """
 
 from __future__ import annotations

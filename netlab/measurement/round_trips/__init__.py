@@ -1,1 +1,0 @@
-"""Round trips between two hosts: alone, with a new connection for each, and during a load."""
