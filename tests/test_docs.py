@@ -212,7 +212,7 @@ def test_a_line_of_the_page_of_findings_is_in_the_section_of_its_kinds_with_figu
         for names, line in re.findall(r"^\| (`[^|]*`) \| [a-z, ]* \| (.*) \|$", part, re.MULTILINE):
             of_line = [kinds[name] for name in re.findall(r"`([^`]*)`", names)]
             assert {kind.section for kind in of_line} == {part.splitlines()[0]}, names
-            rules = " ".join(kind.condition for kind in of_line)
+            rules = " ".join(kind.when for kind in of_line)
             figures = re.findall(r"\d+(?:[.,]\d+)*(?: (?:%|s|ms|ppm|µs))?", line)
             assert [figure for figure in figures if figure not in rules] == [], names
 
@@ -241,9 +241,7 @@ def test_the_list_of_findings_has_each_rule_once_and_what_produced_each_kind(
     items = re.findall(r"^- `(.*?)`: ", part, re.MULTILINE)
     assert items == ["cell", "step", "trial"]
     rule = part.removeprefix("### deviation").partition("| kind")[0]
-    assert re.findall(r"\w+", rule.lower()) == re.findall(
-        r"\w+", Kind.DEVIATION_CELL.condition.lower()
-    )
+    assert re.findall(r"\w+", rule.lower()) == re.findall(r"\w+", Kind.DEVIATION_CELL.when.lower())
     head, _, outlier, step, trial = part.splitlines()[-5:]
     assert head == "| kind | severity | what to do | produced by | precision | recall |"
     assert outlier.startswith(f"| `deviation/cell` | warning | {Kind.DEVIATION_CELL.advice} | ")

@@ -1,7 +1,7 @@
 """Makes the list of docs/reference/findings.md: the whole rule of each kind of finding.
 
 ``python docs/scripts/code_map.py findings`` prints it, and ``make site`` puts it into the page. It
-has only what a row of the table of kinds states (``section``, ``condition``, ``advice``). What
+has only what a row of the table of kinds states (``section``, ``when``, ``advice``). What
 produced each kind comes from ``findings_produced.json``, precision and recall from
 ``findings_measured/`` (findings_produced.py describes both).
 """
@@ -43,7 +43,7 @@ def sections() -> dict[str, list[Kind]]:
 
 def parts(kinds: Iterable[Kind], figures: Figures, origins: Origins) -> Iterator[str]:
     """For each rule of a section a heading, the rule, and a table with a row per kind."""
-    for condition, same in itertools.groupby(kinds, key=lambda kind: kind.condition):
+    for condition, same in itertools.groupby(kinds, key=lambda kind: kind.when):
         alike = [*same]
         rows = (_row(kind, figures.get(kind, {}), origins.get(kind, {})) for kind in alike)
         yield f"### {alike[0].name}\n\n{_text(condition)}\n\n{HEAD}{''.join(rows)}"

@@ -51,9 +51,7 @@ class Analysis(Run):
 
     @cached_property
     def samples(self) -> tuple[StreamSample, ...]:
-        """The evidence about each flow (direction of data) in each stream trial with status ok, in
-        the plan's order.
-        """
+        """The evidence about each flow in each stream trial with status ok, in the plan's order."""
         return samples(self)
 
 
@@ -124,7 +122,7 @@ class RunEvidence:
 
     @cached_property
     def limited(self) -> tuple[Finding, ...]:
-        """The findings about the limits (bottlenecks) of the streams."""
+        """The findings about the limits of the streams."""
         return self.run.limits
 
     @cached_property
@@ -141,8 +139,8 @@ class RunEvidence:
 
     @cached_property
     def mesh(self) -> tuple[Finding, ...]:
-        """The findings about slow hosts and pairs of a mesh (several hosts, each measured with the
-        others), and about a mesh that is slow as a whole.
+        """The findings about slow hosts and pairs of a mesh, and about a mesh that is slow as a
+        whole.
         """
         return slow_in_mesh(self.samples, self.limited, self.link)
 
@@ -153,9 +151,7 @@ class RunEvidence:
 
     @cached_property
     def explained(self) -> frozenset[str]:
-        """The cells in which a limit explains why most trials are below the wire ceiling (the
-        highest payload rate that the link's framing allows).
-        """
+        """The cells in which a limit explains why most trials are below the wire ceiling."""
         return cells_mostly(
             (finding for finding in self.limited if finding.kind.explains), self.samples
         )

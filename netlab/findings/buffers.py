@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from netlab.ethernet import (
     IP_BYTES,
@@ -68,7 +67,9 @@ def above_ceiling(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """
     links: dict[_Link, list[StreamSample]] = {}
     for sample in samples:
-        links.setdefault(_link_of(sample), []).append(sample)
+        hosts, settings = frozenset(end.host for end in sample.ends), dict(sample.conditions)
+        link = (hosts, tuple(settings.get(name) for name in _OF_LINK))
+        links.setdefault(link, []).append(sample)
     causes: dict[tuple[Kind, str], list[StreamSample]] = {}
     for streams in links.values():
         kind_of_tools = _kind_of_tools(streams)
@@ -78,21 +79,21 @@ def above_ceiling(samples: Iterable[StreamSample]) -> Iterator[Finding]:
             causes.setdefault(cause, []).append(sample)
     of_tools: list[Finding] = []
     for (kind, tool), streams in causes.items():
-        for above in findings_of(streams, partial(_if_above, kind)):
+
+        def kind_of(sample: StreamSample, kind: Kind = kind) -> Kind | None:
+            return kind if is_above(sample) else None
+
+        for above in findings_of(streams, kind_of):
             if tool:
                 of_tools.append(replace(above, words={"tool": tool, "way": _way(above, streams)}))
             else:
                 yield above
-    yield from sorted(of_tools, key=_excess, reverse=True)
 
+    def excess(above: Finding) -> float:
+        figures = above.evidence
+        return figures["throughput_bit_per_s"] / figures["highest_ceiling_bit_per_s"]
 
-def _excess(above: Finding) -> float:
-    figures = above.evidence
-    return figures["throughput_bit_per_s"] / figures["highest_ceiling_bit_per_s"]
-
-
-def _if_above(kind: Kind, sample: StreamSample) -> Kind | None:
-    return kind if is_above(sample) else None
+    yield from sorted(of_tools, key=excess, reverse=True)
 
 
 def _kind_of_tools(streams: Iterable[StreamSample]) -> Kind:
@@ -115,12 +116,6 @@ def _kind_of_tools(streams: Iterable[StreamSample]) -> Kind:
     if above:
         return Kind.ABOVE_WIRE_RATE
     return Kind.ABOVE_WIRE_TOOL if full else Kind.ABOVE_WIRE_EITHER
-
-
-def _link_of(sample: StreamSample) -> _Link:
-    settings = dict(sample.conditions)
-    hosts = frozenset(end.host for end in sample.ends)
-    return hosts, tuple(settings.get(name) for name in _OF_LINK)
 
 
 def _way(finding: Finding, streams: Iterable[StreamSample]) -> Message:
@@ -314,27 +309,21 @@ def _of(series: Series) -> Iterator[Finding]:
                 },
             )
     for steps in _runs([(stray, point) for stray, point in strays if stray.kind == "step"], series):
-        yield _step(series, steps)
+        yield finding(
+            Kind.DEVIATION_STEP,
+            series.group,
+            tuple(point.cell for _, point in steps),
+            {
+                series.quantity: median([stray.value for stray, _ in steps]),
+                "expected": median([stray.expected for stray, _ in steps]),
+                "scales": min(abs(s.value - s.expected) / s.scale for s, _ in steps),
+                "from_socket_buffer_bytes": steps[0][1].buffer_bytes,
+                "to_socket_buffer_bytes": steps[-1][1].buffer_bytes,
+                **_means(series, [point for _, point in steps]),
+            },
+        )
     for point in series.measured:
         yield from _trials(series, point)
-
-
-def _step(series: Series, steps: Sequence[tuple[Outlier, Point]]) -> Finding:
-    """The finding about adjacent cells that differ from their neighbours in the same direction."""
-    first, last = steps[0], steps[-1]
-    return finding(
-        Kind.DEVIATION_STEP,
-        series.group,
-        tuple(point.cell for _, point in steps),
-        {
-            series.quantity: median([stray.value for stray, _ in steps]),
-            "expected": median([stray.expected for stray, _ in steps]),
-            "scales": min(abs(s.value - s.expected) / s.scale for s, _ in steps),
-            "from_socket_buffer_bytes": first[1].buffer_bytes,
-            "to_socket_buffer_bytes": last[1].buffer_bytes,
-            **_means(series, [point for _, point in steps]),
-        },
-    )
 
 
 def _runs(
@@ -357,7 +346,6 @@ def _runs(
 
 
 def _trials(series: Series, point: Point) -> Iterator[Finding]:
-    """The finding about outlying trials of a cell."""
     numbered = [
         (number, value) for number, value in enumerate(point.figures, 1) if value is not None
     ]
@@ -444,22 +432,15 @@ def _reported(series: Sequence[Series], suffix: str, kind: Kind) -> list[Finding
     findings = []
     for pairing, points in cells.items():
         requested = [point.buffer_bytes or 0 for point in points.values()]
-        findings.append(
-            finding(
-                kind,
-                Group(pairing),
-                tuple(points),
-                {"least_asked_bytes": min(requested), "most_asked_bytes": max(requested)}
-                | _most_effective(points.values()),
-                {"ends": ", ".join(ends_of[pairing])},
-            )
-        )
+        sizes = [size for point in points.values() for size in _effective(point).values()]
+        figures = {
+            "least_asked_bytes": min(requested),
+            "most_asked_bytes": max(requested),
+            "most_effective_bytes": max(sizes, default=None),
+        }
+        words = {"ends": ", ".join(ends_of[pairing])}
+        findings.append(finding(kind, Group(pairing), tuple(points), figures, words))
     return findings
-
-
-def _most_effective(points: Iterable[Point]) -> dict[str, float | None]:
-    sizes = [size for point in points for size in _effective(point).values()]
-    return {"most_effective_bytes": max(sizes, default=None)}
 
 
 def _effective(point: Point) -> Mapping[str, int]:

@@ -74,9 +74,9 @@ warning(
     condition="[data stopped](#when-data-stop): `final`, in the attempt that counts (of several "
         "trials, the one in which data stopped for the longest time); `earlier`, only in an "
         "earlier attempt at the trial; `one-stream`, in one of several streams for at least that "
-        "time and at least 20 times the mean interval between its receive calls, while others had "
-        "data. The finding has the time without data, the start of the longest gap, the cause, and "
-        "the result of each attempt",
+        "time and at least {over_time.SILENT} times the mean interval between its receive calls, "
+        "while others had data. The finding has the time without data, the start of the longest "
+        "gap, the cause, and the result of each attempt",
     values={
         "final": value(
             _("{in_trials}: no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the "
@@ -104,13 +104,14 @@ warning(
             advice=_("check how the streams share the path, and whether the path loses packets"))})
 warning(
     "host-delay", rule="over_time:delayed_trials", section=DOUBTFUL,
-    condition="`process`: the process of the probe at one end did not run during at least 3 % of "
-        "the window: the sum of the delays of at least 20 ms of a timer that wakes it every 20 ms. "
-        "This and the CPU time of its busiest thread are at most 110 % of the window; else the "
-        "timer was late while the thread ran. netlab does not repeat such a trial: a quota or a "
-        "busy host would have the same effect again. `hypervisor`: it gave more than 5 % of the "
-        "CPU time of an end's host to other machines, in a window of at least 0.2 s. Only the "
-        "first of `interruption/final`, `process` and `hypervisor` is stated",
+    condition="`process`: the process of the probe at one end did not run during at least "
+        "{over_time.STALLED:%} of the window: the sum of the delays of at least 20 ms of a timer "
+        "that wakes it every 20 ms. This and the CPU time of its busiest thread are at most "
+        "{over_time.RAN:%} of the window; else the timer was late while the thread ran. netlab "
+        "does not repeat such a trial: a quota or a busy host would have the same effect again. "
+        "`hypervisor`: it gave more than {stream_rules.STARVED:%} of the CPU time of an end's host "
+        "to other machines, in a window of at least {derived.WINDOW_NS/1e9} s. Only the first of "
+        "`interruption/final`, `process` and `hypervisor` is stated",
     values={
         "process": value(
             _("{in_trials}: {cause} for {stalled_ns} of {window_ns}, in short pauses"),
@@ -125,12 +126,13 @@ warning(
                 "repeat such trials"))})
 warning(
     "off-rate", rank=10, section=DOUBTFUL,
-    condition="`less`: a paced sender left out messages that were due, and sent less than 98 % of "
-        "the offered rate, while throughput was below 98 % of the wire ceiling. `more`: within the "
-        "window of a paced stream more than 103 % of the offered rate arrived, in short receive "
-        "calls (no `coarse`): it includes messages that were delayed before the window, for "
-        "instance while a cable was unplugged; not of another tool (`engine`). Not stated with "
-        "`interruption/final` or `host-delay`",
+    condition="`less`: a paced sender left out messages that were due, and sent less than "
+        "{stream_limits.OFFERED:%} of the offered rate, while throughput was below "
+        "{stream_limits.FILLED:%} of the wire ceiling. `more`: within the window of a paced stream "
+        "more than {over_time.LATE:%} of the offered rate arrived, in short receive calls (no "
+        "`coarse`): it includes messages that were delayed before the window, for instance while a "
+        "cable was unplugged; not of another tool (`engine`). Not stated with `interruption/final` "
+        "or `host-delay`",
     values={
         "less": value(
             _("{in_trials}: the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; "
@@ -151,7 +153,7 @@ warning(
     condition="`step`: at one end of a stream or of round trips, the difference between the wall "
         "clock and the monotonic clock changed by more than 0.5 s during a trial. `rate`: in more "
         "than half of a cell's trials, a host's monotonic clock, which time synchronisation "
-        "corrects, differed by more than 100 ppm from CLOCK_MONOTONIC_RAW",
+        "corrects, differed by more than {validity.CLOCK_PPM} ppm from CLOCK_MONOTONIC_RAW",
     values={
         "step": value(
             _("its clock jumped by {clock_step_ns} during a trial"),
@@ -171,9 +173,10 @@ note(
     advice=_("measure while nothing else runs on the host"),
     section=DOUBTFUL, condition="in more than half of a cell's trials, the test had to share the "
         "CPUs of one end, in one of two ways. First: a thread of the test waited for a CPU for "
-        "more than 5 % of the window, and no CPU quota throttled this end. Second: a hypervisor "
-        "gave more than 5 % of the CPU time to other machines. The limit of these trials is not "
-        "`cpu-wait/sender-programs`, `cpu-wait/receiver-programs` or `cpu-wait/steal`")
+        "more than {stream_rules.STARVED:%} of the window, and no CPU quota throttled this end. "
+        "Second: a hypervisor gave more than {stream_rules.STARVED:%} of the CPU time to other "
+        "machines. The limit of these trials is not `cpu-wait/sender-programs`, "
+        "`cpu-wait/receiver-programs` or `cpu-wait/steal`")
 note(
     "power-saving", _("power saving is on ({savings}): the speed of the host varies with its load"),
     advice=_("set the governor or the power plan to performance before measuring"),
@@ -186,20 +189,23 @@ warning(
     rule="runs:off_time", rank=64,
     advice=_("compare such trials only with others of the same length"),
     section=RUN, condition="the window of a trial is longer or shorter than the requested time. "
-        "The difference is more than the sum of two times. The first is 2 % of the requested time. "
-        "The second is the longest gap between messages; in round trips, it is the longest round "
-        "trip plus the time-out of a request. Also stated if an imported document states a "
-        "difference of more than 2 % for its trials")
+        "The difference is more than the sum of two times. The first is {runs.TOLERANCE:%} of the "
+        "requested time. The second is the longest gap between messages; in round trips, it is the "
+        "longest round trip plus the time-out of a request. Also stated if an imported document "
+        "states a difference of more than {runs.TOLERANCE:%} for its trials")
 warning(
     "deviation", section=RUN,
-    condition="the *scale* of some figures is the largest of 1.4826 times their median absolute "
-        "deviation, 1 % of their median, and 3 print steps (units of the last digit in an imported "
-        "table). `cell`: the median of a cell differs from that of its *neighbours*, the 6 nearest "
-        "other cells along the axis of socket buffers (at least 4), by more than 6 times their "
-        "scale (Hampel’s identifier with a minimum for the scale). `step`: two or more adjacent "
-        "cells do so in the same direction by more than 5 times the scale, so they confirm each "
-        "other. `trial`: of at least 5 trials of a cell, one differs from their median by more "
-        "than 3.5 times their scale (modified z score; Iglewicz and Hoaglin 1993)",
+    condition="the *scale* of some figures is the largest of {stats.summary.TO_DEVIATION} times "
+        "their median absolute deviation, 1 % of their median, and 3 print steps (units of the "
+        "last digit in an imported table). `cell`: the median of a cell differs from that of its "
+        "*neighbours*, the {stats.summary.NEIGHBOURS} nearest other cells along the axis of socket "
+        "buffers (at least {stats.summary.LEAST_NEIGHBOURS}), by more than "
+        "{stats.summary.AXIS_LIMIT} times their scale (Hampel’s identifier with a minimum for the "
+        "scale). `step`: two or more adjacent cells do so in the same direction by more than "
+        "{stats.summary.STEP_LIMIT} times the scale, so they confirm each other. `trial`: of at "
+        "least {stats.summary.LEAST_SIBLINGS} trials of a cell, one differs from their median by "
+        "more than {stats.summary.SIBLINGS_LIMIT} times their scale (modified z score; Iglewicz "
+        "and Hoaglin 1993)",
     values={
         "cell": value(
             _("{value} at a socket buffer of {socket_buffer} is an outlier; its neighbours have "
@@ -227,10 +233,11 @@ note(
         _("at the wire’s limit, within {margin} of the wire ceiling")),
     rule=lambda reported_limits: reported_limits,
     section=BOTTLENECK,
-    condition="throughput is at least 98 % of the wire ceiling (96 % with data both ways), and is "
-        "not above the ceiling as `above-wire/rate` defines it. If this holds for every trial of "
-        "every cell, the sentence says \"in every cell\". Otherwise the sentence has the number of "
-        "the cells or trials for which it holds",
+    condition="throughput is at least {stream_limits.FILLED:%} of the wire ceiling "
+        "({stream_limits.FILLED_BOTH_WAYS:%} with data both ways), and is not above the ceiling as "
+        "`above-wire/rate` defines it. If this holds for every trial of every cell, the sentence "
+        "says \"in every cell\". Otherwise the sentence has the number of the cells or trials for "
+        "which it holds",
     rank=61, limit=_("the wire"), explains=False,
     advice=_("the link carries no more with messages of this size"))
 warning(
@@ -276,11 +283,13 @@ note(
         "nothing recorded explains it"),
     rule="buffers:falls", rank=62,
     advice=_("nothing recorded shows the cause: measure again with the counters of both hosts"),
-    section=RUN, condition="at least 4 cells of a column are *full*: they reach 98 % of the wire "
-        "ceiling (96 % with data both ways). At least 3 further cells of the column have larger "
+    section=RUN, condition="at least {buffers.LEAST_FULL} cells of a column are *full*: they reach "
+        "{stream_limits.FILLED:%} of the wire ceiling ({stream_limits.FILLED_BOTH_WAYS:%} with "
+        "data both ways). At least {buffers.LEAST_FALLEN} further cells of the column have larger "
         "socket buffers than all full cells. Each further cell is below the median of the full "
-        "cells by more than 5 times the scale. The scale is that of `deviation/cell`, computed "
-        "from the full cells. No rule finds the limit of any further cell")
+        "cells by more than {stats.summary.STEP_LIMIT} times the scale. The scale is that of "
+        "`deviation/cell`, computed from the full cells. No rule finds the limit of any further "
+        "cell")
 note(
     "no-timestamps",
     _("{throughput_bit_per_s} is consistent with TCP without timestamps (wire ceiling "
@@ -297,9 +306,10 @@ note(
     "socket-buffer", rule="buffers:buffers", section=RUN,
     condition="`capped`, `doubled`: the system of an end reported that it made a requested socket "
         "buffer smaller, or doubled it (Linux, `socket(7)`). `same`: cells have different "
-        "requested buffers, but all four effective ones are the same. `no-effect`: at least 4 "
-        "sizes were measured, and the largest median of a cell is at most 1 % above the smallest, "
-        "if need be without the cells of `deviation/cell`",
+        "requested buffers, but all four effective ones are the same. `no-effect`: at least "
+        "{buffers.LEAST_LEVELS} sizes were measured, and the largest median of a cell is at most "
+        "{buffers.NO_EFFECT:%} above the smallest, if need be without the cells of "
+        "`deviation/cell`",
     values={
         "capped": value(
             _("socket buffers of {asked} were capped by {ends}; the largest effective size is "

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from netlab.ethernet import Link, mss_of
 from netlab.experiment.matrix import LongPath
@@ -15,11 +15,8 @@ from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.stream_limits import trials_of
 from netlab.findings.stream_rules import placed
 from netlab.messages import Message, _, joined
-from netlab.trial.record import PREFIXES, Record, as_whole
+from netlab.trial.record import as_whole
 from netlab.units import format_bytes, format_rate
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
 
 LossVerdict = Literal["few enough", "too many", "not known"]
 
@@ -154,9 +151,18 @@ class BuffersInEffect:
 
 def by_receiver(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
     """The bounds of the receive window; ``facts`` are the facts of the receiver's host."""
-    in_flight = (
-        _auto_tuned_window(buffers, facts) if buffers.auto_tuning else _fixed_window(buffers)
-    )
+    size, announced = buffers.receive_bytes, buffers.announced_bytes
+    if buffers.auto_tuning:
+        most, seen = largest_of(facts.get("tcp_rmem")), announced or 0
+        in_flight = InFlight(least=seen, most=math.inf)
+        if most is not None:
+            in_flight = InFlight(least=max(seen, RECEIVE_SHARE * most), most=max(seen, most))
+    elif size is None:
+        in_flight = UNKNOWN
+    elif announced is None or not RECEIVE_SHARE * size <= announced <= size:
+        in_flight = InFlight(least=min(announced or size, RECEIVE_SHARE * size), most=size)
+    else:
+        in_flight = InFlight(least=RECEIVE_SHARE * size, most=size, likely=announced)
     if buffers.window_scaling is False:
         return InFlight(
             least=min(in_flight.least, UNSCALED_BYTES),
@@ -164,24 +170,6 @@ def by_receiver(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
             likely=None if in_flight.likely is None else min(in_flight.likely, UNSCALED_BYTES),
         )
     return in_flight
-
-
-def _auto_tuned_window(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
-    announced_bytes, most = buffers.announced_bytes or 0, largest_of(facts.get("tcp_rmem"))
-    if most is None:
-        return InFlight(least=announced_bytes, most=math.inf)
-    return InFlight(
-        least=max(announced_bytes, RECEIVE_SHARE * most), most=max(announced_bytes, most)
-    )
-
-
-def _fixed_window(buffers: BuffersInEffect) -> InFlight:
-    size, announced_bytes = buffers.receive_bytes, buffers.announced_bytes
-    if size is None:
-        return InFlight(least=0, most=math.inf)
-    if announced_bytes is None or not RECEIVE_SHARE * size <= announced_bytes <= size:
-        return InFlight(least=min(announced_bytes or size, RECEIVE_SHARE * size), most=size)
-    return InFlight(least=RECEIVE_SHARE * size, most=size, likely=announced_bytes)
 
 
 def by_sender(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
@@ -213,9 +201,6 @@ def largest_of(sizes: object) -> int | None:
     return int(words[2]) if len(words) == 3 and words[2].isdecimal() else None
 
 
-Latest = Mapping[tuple[str, int], Record]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneWay:
     """The trials of TCP from one host to another with one socket buffer size, with evidence."""
@@ -244,47 +229,35 @@ class OneWay:
         return tuple(dict.fromkeys(sample.cell for sample in self.samples))
 
 
-def one_ways(samples: Sequence[StreamSample], latest: Latest) -> Iterator[OneWay]:
+def one_ways(samples: Sequence[StreamSample]) -> Iterator[OneWay]:
     """Every combination of pairing, direction and socket buffer size, over a cable.
 
     Only trials with one TCP stream that is neither paced nor imported count. The loss, however, is
     counted over all streams of the pairing in that direction, including UDP.
     """
-    segments = {key: n for key, n in _segments(samples, latest) if n is not None}
     ways: dict[tuple[str, str, str, str], list[StreamSample]] = {}
     for sample in samples:
         if not sample.imported and not sample.same_host:
             key = (sample.pairing, sample.flow, sample.sender.host, sample.receiver.host)
             ways.setdefault(key, []).append(sample)
     for of_way in ways.values():
-        loss = path_loss(of_way, segments)
-        for size, samples_of_size in _by_buffer(of_way, latest).items():
-            values = [_values(sample, latest) for sample in samples_of_size]
+        loss = path_loss(of_way)
+        by_size: dict[int | None, list[StreamSample]] = {}
+        for sample in of_way:
+            if sample.protocol == "TCP" and sample.streams == 1 and not sample.paced:
+                asked = as_whole(sample.record.settings.get("socket_buffer_bytes"))
+                by_size.setdefault(asked, []).append(sample)
+        for size, of_size in by_size.items():
             yield OneWay(
-                samples=tuple(samples_of_size),
+                samples=tuple(of_size),
                 asked_bytes=size,
-                buffers=_buffers(size, samples_of_size, values),
-                segment_bytes=_least(
-                    as_whole(flow.get("sender_tcp_end_snd_mss")) for flow in values
-                ),
+                buffers=_buffers(size, of_size),
+                segment_bytes=_least(s.measured.whole("sender_tcp_end_snd_mss") for s in of_size),
                 loss=loss,
             )
 
 
-def _by_buffer(
-    samples: Iterable[StreamSample], latest: Latest
-) -> dict[int | None, list[StreamSample]]:
-    by_size: dict[int | None, list[StreamSample]] = {}
-    for sample in samples:
-        if sample.protocol == "TCP" and sample.streams == 1 and not sample.paced:
-            size = latest[sample.cell, sample.trial].settings.get("socket_buffer_bytes")
-            by_size.setdefault(size if isinstance(size, int) else None, []).append(sample)
-    return by_size
-
-
-def _buffers(
-    size: int | None, samples: Sequence[StreamSample], values: Sequence[Mapping[str, Any]]
-) -> BuffersInEffect:
+def _buffers(size: int | None, samples: Sequence[StreamSample]) -> BuffersInEffect:
     windows = [
         sample.tcp.window_bytes
         for sample in samples
@@ -292,38 +265,16 @@ def _buffers(
     ]
     options = [
         text.split(",")
-        for flow in values
-        if isinstance(text := flow.get("sender_tcp_end_options"), str) and text
+        for sample in samples
+        if (text := sample.measured.text("sender_tcp_end_options"))
     ]
     return BuffersInEffect(
         auto_tuning=size is None,
         send_bytes=_least(sample.send_buffer_bytes for sample in samples),
-        receive_bytes=_least(
-            as_whole(flow.get("receiver_receive_buffer_bytes")) for flow in values
-        ),
+        receive_bytes=_least(s.measured.whole("receiver_receive_buffer_bytes") for s in samples),
         announced_bytes=max(windows, default=None),
         window_scaling=all("wscale" in names for names in options) if options else None,
     )
-
-
-def _values(sample: StreamSample, latest: Latest) -> Mapping[str, Any]:
-    """The values of one flow (direction of data), by their names without the flow's prefix."""
-    prefix = PREFIXES[sample.flow]
-    values = latest[sample.cell, sample.trial].values
-    return {name[len(prefix) :]: v for name, v in values.items() if name.startswith(prefix)}
-
-
-def _segments(
-    samples: Iterable[StreamSample], latest: Latest
-) -> Iterator[tuple[tuple[str, int, str], int | None]]:
-    for sample in samples:
-        if sample.protocol == "TCP":
-            values = _values(sample, latest)
-            edges = [
-                as_whole(values.get(f"sender_tcp_{at}_data_segs_out")) for at in ("begin", "end")
-            ]
-            segment_count = None if None in edges else (edges[1] or 0) - (edges[0] or 0)
-            yield (sample.cell, sample.trial, sample.flow), segment_count
 
 
 def _least(values: Iterable[int | None]) -> int | None:
@@ -332,7 +283,7 @@ def _least(values: Iterable[int | None]) -> int | None:
 
 GENTLE = 0.9
 """A stream does not fill the path (is gentle) if its offered rate is at most this share of the wire
-ceiling (the highest payload rate of the link)."""
+ceiling."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,36 +312,24 @@ class PathLoss:
         return gentle
 
 
-def path_loss(
-    samples: Iterable[StreamSample], segments: dict[tuple[str, int, str], int]
-) -> PathLoss:
-    """The loss of the streams in one direction of a path.
-
-    ``segments``: (cell, trial, flow) → number of data segments that TCP sent within the measured
-    time.
-    """
+def path_loss(samples: Iterable[StreamSample]) -> PathLoss:
+    """The loss of the streams in one direction of a path."""
     packets = lost_packets = gentle_packets = gentle_lost = 0
     for sample in samples:
         if sample.protocol == "TCP":
-            sent_packets, resent = (
-                segments.get((sample.cell, sample.trial, sample.flow)),
-                sample.tcp.retransmissions,
-            )
-            if sent_packets is not None and resent is not None and sample.streams == 1:
-                packets, lost_packets = packets + sent_packets, lost_packets + resent
+            segments = sample.measured.grown("sender", "data_segs_out")
+            resent = sample.tcp.retransmissions
+            if segments is not None and resent is not None and sample.streams == 1:
+                packets, lost_packets = packets + segments, lost_packets + resent
             continue
-        sent_packets, lost_messages = sample.losses.sent, sample.losses.lost
-        if sent_packets is None or lost_messages is None or sample.packets_a_message != 1:
+        sent, lost = sample.losses.sent, sample.losses.lost
+        if sent is None or lost is None or sample.packets_a_message != 1:
             continue
-        packets, lost_packets = packets + sent_packets, lost_packets + lost_messages
-        if is_gentle(sample):
-            place = placed(sample)
-            on_path = place is not None and place.kind is Kind.LOSS_PATH
-            if on_path or not lost_messages:
-                gentle_packets, gentle_lost = (
-                    gentle_packets + sent_packets,
-                    gentle_lost + lost_messages,
-                )
+        packets, lost_packets = packets + sent, lost_packets + lost
+        place = placed(sample) if is_gentle(sample) else None
+        on_path = place is not None and place.kind is Kind.LOSS_PATH
+        if is_gentle(sample) and (on_path or not lost):
+            gentle_packets, gentle_lost = gentle_packets + sent, gentle_lost + lost
     return PathLoss(
         packets=packets, lost=lost_packets, gentle_packets=gentle_packets, gentle_lost=gentle_lost
     )
@@ -403,8 +342,8 @@ def is_gentle(sample: StreamSample) -> bool:
 
 
 FILLS = 0.98
-"""A stream reaches the target, or the link's wire ceiling (its highest payload rate), if the
-throughput is at least this share of that rate."""
+"""A stream reaches the target, or the link's wire ceiling, if the throughput is at least this share
+of that rate."""
 
 FORMULAS = {
     "formula_of_buffers": "rate = 8 x bytes on their way / round trip",
@@ -416,7 +355,6 @@ FactsNoted = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def at_a_distance(
-    run: Run,
     samples: Sequence[StreamSample],
     facts: FactsNoted,
     link: Link | None,
@@ -425,7 +363,7 @@ def at_a_distance(
     """One finding per pairing, direction and socket buffer size, if the matrix has a target."""
     if target is None:
         return
-    candidates = [_Candidate(way, target, link, facts) for way in one_ways(samples, run.latest)]
+    candidates = [_Candidate(way, target, link, facts) for way in one_ways(samples)]
     levels = Counter(candidate.group_key for candidate in candidates)
     for candidate in candidates:
         yield candidate.finding(names_buffer=levels[candidate.group_key] > 1)
@@ -440,15 +378,14 @@ class _Bound:
 
 
 class _Candidate:
-    """One direction with one socket buffer size, compared with the target."""
-
     def __init__(self, way: OneWay, target: LongPath, link: Link | None, facts: FactsNoted) -> None:
         self.way, self.target, self.link = way, target, link
         first = way.samples[0]
         self.sender, self.receiver = first.sender.host, first.receiver.host
         self.group_key = (first.pairing, first.flow, self.sender, self.receiver)
-        self.received = by_receiver(way.buffers, _latest(facts, self.receiver))
-        self.sent = by_sender(way.buffers, _latest(facts, self.sender))
+        # The last recorded facts of each host.
+        self.received = by_receiver(way.buffers, (facts.get(self.receiver) or [{}])[-1])
+        self.sent = by_sender(way.buffers, (facts.get(self.sender) or [{}])[-1])
         self.needed_bytes = needed_bytes(target)
         self.packet_bytes = way.segment_bytes or (None if link is None else mss_of(link.mtu_bytes))
 
@@ -461,10 +398,8 @@ class _Candidate:
         kind = Kind.TARGET_PASSES
         words: dict[str, str] = {"sender": self.sender, "receiver": self.receiver, **FORMULAS}
         if bounds:
-            kind, words["bounds"] = (
-                Kind.TARGET_FAILS,
-                joined("; ", [bound.words for bound in bounds]),
-            )
+            words["bounds"] = joined("; ", [bound.words for bound in bounds])
+            kind = Kind.TARGET_FAILS
         elif doubts:
             kind, words["doubts"] = Kind.TARGET_UNDECIDED, joined("; ", doubts)
         return finding(kind, group, self.way.cells, self._figures(), words, self.way.trials)
@@ -552,11 +487,9 @@ class _Candidate:
             f"{name}_allows_{bound}bit_per_s": _finite(allowed_bit_per_s(value, self.target))
             for name, in_flight in (("receive_buffer", self.received), ("send_buffer", self.sent))
             for bound, value in (
-                *(
-                    ("", in_flight.estimate),
-                    ("at_least_", in_flight.least),
-                    ("at_most_", in_flight.most),
-                ),
+                ("", in_flight.estimate),
+                ("at_least_", in_flight.least),
+                ("at_most_", in_flight.most),
             )
         }
         by_buffers = [
@@ -583,12 +516,6 @@ class _Candidate:
             "ceiling_bit_per_s": ceiling,
             "best_bit_per_s": best,
         }
-
-
-def _latest(facts: FactsNoted, host: str) -> Mapping[str, Any]:
-    """The last recorded facts of a host."""
-    readings = facts.get(host)
-    return readings[-1] if readings else {}
 
 
 def _finite(value: float) -> float | None:

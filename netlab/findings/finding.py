@@ -117,8 +117,8 @@ def leading_kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
 
     The kinds of warnings about limits of streams stand together, at the smallest rank of any of
     them. Among themselves they are ordered by cost, the highest first. The cost of a finding is the
-    median share of the wire ceiling (the highest payload rate of the link) that the limit cost,
-    times the number of trials that show the limit. The cost of a kind is the sum over its findings.
+    median share of the wire ceiling that the limit cost, times the number of trials that show the
+    limit. The cost of a kind is the sum over its findings.
     """
     costs: dict[Kind, float] = {}
     for finding in findings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
@@ -161,7 +163,7 @@ class Kind(str, metaclass=_OfTable):
     says_of_what: bool = False
     """Whether the text itself names its cells."""
     limit: Message | None = None
-    """The name of the limit, if the kind is a limit (bottleneck) of streams."""
+    """The name of the limit, if the kind is a limit of streams."""
     shown: Templates = ()
     """The figures behind a limit, as texts."""
     figures: tuple[str, ...] = ()
@@ -174,8 +176,15 @@ class Kind(str, metaclass=_OfTable):
     section: str = ""
     """The heading in docs/findings.md under which the kind is listed."""
     condition: str = ""
-    """When a finding of this kind is stated: the rule with its thresholds and, in brackets, its
-    source. English, for docs/findings.md."""
+    """When a finding of this kind is stated: the rule and, in brackets, its source. English, for
+    the documentation. A threshold is the name of its constant in braces (see ``when``)."""
+
+    @property
+    def when(self) -> str:
+        """The condition with the thresholds' values, for example «5 %» for
+        ``{stream_rules.STARVED:%}`` and «0.2» for ``{derived.WINDOW_NS/1e9}``.
+        """
+        return _THRESHOLD.sub(_value_of, self.condition)
 
     def __new__(cls, name: str, *_: Any, value: str = "", **__: Any) -> Kind:
         """Make the ``str`` from name and value; the dataclass sets the other fields."""
@@ -184,6 +193,24 @@ class Kind(str, metaclass=_OfTable):
     def __reduce__(self) -> tuple[Any, ...]:
         """Copying or unpickling a kind gives the same row of the table, not a new one."""
         return (getattr, (Kind, str(self)))
+
+
+_THRESHOLD = re.compile(r"\{(?:([\d.]+)([*-]))?([\w.]+)(?:([/-])([\de]+))?(:%)?\}")
+"""A number and ``*`` or ``-``, a constant of this package or of ``netlab``, ``/`` or ``-`` and a
+number, and whether the result is a percentage."""
+
+
+def _value_of(found: re.Match[str]) -> str:
+    left, sign, path, then, right, percent = found.groups()
+    is_of_package = importlib.util.find_spec(f"{__package__}.{path.partition('.')[0]}")
+    module, _dot, name = path.rpartition(".")
+    package = __package__ if is_of_package else "netlab"
+    number = getattr(importlib.import_module(f"{package}.{module}"), name)
+    if left is not None:
+        number = float(left) * number if sign == "*" else float(left) - number
+    if right is not None:
+        number = number / float(right) if then == "/" else number - float(right)
+    return f"{100 * number:.10g} %" if percent else f"{number:,.10g}"
 
 
 def warning(title: str, *texts: Message, **row: Any) -> None:

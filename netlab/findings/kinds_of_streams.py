@@ -19,14 +19,16 @@ note(
     "target", rule="distance:at_a_distance", section=AT_A_DISTANCE,
     condition="`fails`: one of five limits is below the `target`. A socket buffer, or the largest "
         "that auto-tuning may choose (tcp_rmem, tcp_wmem): at most all of it is in flight per "
-        "round trip, of a Linux send buffer 63 % without `tso` and `gso`. A receive window without "
-        "window scaling: 65,535 bytes (RFC 7323, section 2). Loss, in UDP streams with an offered "
-        "rate of at most 90 % of the wire ceiling, by the sequential test of RFC 8337 (section "
-        "7.2): one packet in 3 x window² or four times as many, 5 % for either error. The wire "
-        "ceiling. The measured throughput, below 98 % of the target. `passes`: both buffers allow "
-        "enough even by the lower bounds (on Linux half of a receive buffer, 40 % of a send "
-        "buffer), a stream reached 98 % of the target, and the loss is low enough, in these UDP "
-        "streams or in all streams with segments sent again. `undecided`: the records show neither",
+        "round trip, of a Linux send buffer {distance.SENT_MOST:%} without `tso` and `gso`. A "
+        "receive window without window scaling: {distance.UNSCALED_BYTES} bytes (RFC 7323, section "
+        "2). Loss, in UDP streams with an offered rate of at most {distance.GENTLE:%} of the wire "
+        "ceiling, by the sequential test of RFC 8337 (section 7.2): one packet in 3 x window² or "
+        "four times as many, {distance.ERROR:%} for either error. The wire ceiling. The measured "
+        "throughput, below {distance.FILLS:%} of the target. `passes`: both buffers allow enough "
+        "even by the lower bounds (on Linux half of a receive buffer, {distance.SENT_LEAST:%} of a "
+        "send buffer), a stream reached {distance.FILLS:%} of the target, and the loss is low "
+        "enough, in these UDP streams or in all streams with segments sent again. `undecided`: the "
+        "records show neither",
     values={
         "fails": value(
             _("{target_bit_per_s} over TCP at {target_rtt_ns} fails: {bounds}"),
@@ -44,13 +46,15 @@ note(
                 "decide"))})
 warning(
     "cpu-bound", of_host=True, section=BOTTLENECK,
-    condition="`sender`: the one, unpaced stream kept its sending thread on a CPU for at least 95 "
-        "% of the window; it waited for a CPU for less than 2 %, and for anything else for less "
-        "than 2 % (4 % together if the first is not recorded). Over UDP, at least 95 % of the sent "
-        "data arrived, and the sender sent less than 98 % of the wire ceiling. `receiver`: its "
-        "queue was at least 80 % full in more than half of the samples (at least 8); or at least "
-        "95 % of the receive calls that did not wait found data, and its thread was on a CPU for "
-        "at least 80 % of the window",
+    condition="`sender`: the one, unpaced stream kept its sending thread on a CPU for at least "
+        "{stream_rules.ON_CPU:%} of the window; it waited for a CPU for less than "
+        "{stream_rules.WAITED:%}, and for anything else for less than {stream_rules.WAITED:%} "
+        "({2*stream_rules.WAITED:%} together if the first is not recorded). Over UDP, at least "
+        "{stream_rules.DELIVERED:%} of the sent data arrived, and the sender sent less than "
+        "{stream_rules.SENT_ENOUGH:%} of the wire ceiling. `receiver`: its queue was at least 80 % "
+        "full in more than half of the samples (at least {stream_rules.QUEUE_LOOKS}); or at least "
+        "{stream_rules.USEFUL:%} of the receive calls that did not wait found data, and its thread "
+        "was on a CPU for at least {stream_rules.HURRIES:%} of the window",
     values={
         "sender": value(
             _("its thread ran {thread_share} of the time, {calls_per_s} calls a second"),
@@ -76,25 +80,27 @@ warning(
         *("in_ordinary_calls_share", "send_room_share", "thread_share")), of_host=True,
     advice=_("the sender's system limits the figure: use larger messages or more streams"),
     section=BOTTLENECK,
-    condition="the stream is not paced. The send calls take at least 80 % of the window, and at "
-        "least half of it without the longest 2 % of the calls. The send buffer holds at least "
-        "eight messages; at least nine of ten samples (of at least eight) had room for the next "
-        "one. Over UDP also as for `cpu-bound/sender`")
+    condition="the stream is not paced. The send calls take at least {stream_rules.IN_CALLS:%} of "
+        "the window, and at least half of it without the longest {1-derived.ORDINARY:%} of the "
+        "calls. The send buffer holds at least eight messages; at least nine of ten samples (of at "
+        "least eight) had room for the next one. Over UDP also as for `cpu-bound/sender`")
 warning(
     "cpu-wait", of_host=True, section=BOTTLENECK,
-    condition="an end waited for a CPU for more than 5 % of the window, and that cost throughput. "
-        "`quota`: a quota throttled the end in more than 5 % of its periods (`nr_throttled` of "
-        "Linux control groups). `programs`: a thread was ready to run but had no CPU for more than "
-        "5 % of the window. `steal`: a hypervisor gave more than 5 % of the host's CPU time to "
-        "other machines, and a thread waited for at most three times this share (a longer wait is "
-        "due to other programs). Costs at the sender: its thread was on a CPU or waited for one "
-        "for at least 95 % of the window, or the share of time without a CPU is at least half of "
-        "the missing throughput. Costs at the receiver: its thread was never idle in this way; or "
-        "its queue was full (`cpu-bound/receiver`); or its socket dropped at least half of the "
-        "lost messages, or its window was closed for at least half of the time, and the wait is "
-        "large enough. If no other rule holds, a wait of at least half of the missing throughput "
-        "is enough, over TCP with a closed window or a full queue of that share, where recorded "
-        "(see also \"More about waits for a CPU\" below this table)",
+    condition="an end waited for a CPU for more than {stream_rules.STARVED:%} of the window, and "
+        "that cost throughput. `quota`: a quota throttled the end in more than "
+        "{stream_rules.STARVED:%} of its periods (`nr_throttled` of Linux control groups). "
+        "`programs`: a thread was ready to run but had no CPU for more than "
+        "{stream_rules.STARVED:%} of the window. `steal`: a hypervisor gave more than "
+        "{stream_rules.STARVED:%} of the host's CPU time to other machines, and a thread waited "
+        "for at most three times this share (a longer wait is due to other programs). Costs at the "
+        "sender: its thread was on a CPU or waited for one for at least {stream_rules.ON_CPU:%} of "
+        "the window, or the share of time without a CPU is at least half of the missing "
+        "throughput. Costs at the receiver: its thread was never idle in this way; or its queue "
+        "was full (`cpu-bound/receiver`); or its socket dropped at least half of the lost "
+        "messages, or its window was closed for at least half of the time, and the wait is large "
+        "enough. If no other rule holds, a wait of at least half of the missing throughput is "
+        "enough, over TCP with a closed window or a full queue of that share, where recorded (see "
+        "also \"More about waits for a CPU\" below this table)",
     values={
         "sender-quota": value(
             _("throttled in {sender_throttled_share} of the quota’s periods"),
@@ -125,8 +131,8 @@ warning(
     "buffer-limit", section=BOTTLENECK,
     condition="for at least half of the window the one TCP stream waited for room in its send "
         "buffer (`sender`) or for the receive window (`receiver`). The receive window is a limit "
-        "only if one window per shortest round trip is at most 1.25 times the throughput, and the "
-        "receive queue was full in at most half of the samples",
+        "only if one window per shortest round trip is at most {stream_rules.WINDOW_FITS} times "
+        "the throughput, and the receive queue was full in at most half of the samples",
     values={
         "sender": value(
             _("TCP waited {sndbuf_limited_share} of the time for room in a send buffer of "
@@ -144,14 +150,15 @@ warning(
 warning(
     "loss-limit", _("{lost_share} lost"), section=BOTTLENECK,
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
-    condition="*loss is the limit* over UDP if messages were lost and the sender sent at least 98 "
-        "% of the offered rate (or of the wire ceiling, if that is lower), or if more than 5 % "
-        "were lost. `socket`: the receiving socket had no room for at least half of the lost "
-        "messages, or `loss/socket` gives the place. Elsewhere the loss must also be *large "
-        "enough*: the sender sent these 98 %, or the share lost is at least half of the missing "
-        "throughput, or at least 20 %. The place is that of `loss`: `host` (backlog, interface or "
-        "queue), `path` or `unknown`. `sender-queue`: the sender's own system dropped more than 5 "
-        "% of the messages",
+    condition="*loss is the limit* over UDP if messages were lost and the sender sent at least "
+        "{stream_rules.SENT_ENOUGH:%} of the offered rate (or of the wire ceiling, if that is "
+        "lower), or if more than {1-stream_rules.DELIVERED:%} were lost. `socket`: the receiving "
+        "socket had no room for at least half of the lost messages, or `loss/socket` gives the "
+        "place. Elsewhere the loss must also be *large enough*: the sender sent these "
+        "{stream_rules.SENT_ENOUGH:%}, or the share lost is at least half of the missing "
+        "throughput, or at least {stream_rules.LOST_MUCH:%}. The place is that of `loss`: `host` "
+        "(backlog, interface or queue), `path` or `unknown`. `sender-queue`: the sender's own "
+        "system dropped more than {1-stream_rules.DELIVERED:%} of the messages",
     values={
         "sender-queue": value(
             _("dropped: {local_drops}"), limit=_("drops in the sender’s queue"),
@@ -178,9 +185,10 @@ warning(
     figures=("sender_busiest_core_share", "receiver_busiest_core_share"), of_host=True,
     advice=_("spread interrupts and threads over more CPUs, or pin them to different CPUs"),
     section=BOTTLENECK,
-    condition="one core was busy for at least 97 % of the window, but not because of a thread of "
-        "the test, and no thread of the test waited for a CPU for more than 5 %. At least 10,000 "
-        "messages were sent, or full frames arrived, per second; fewer cannot keep a core busy")
+    condition="one core was busy for at least {stream_rules.SATURATED:%} of the window, but not "
+        "because of a thread of the test, and no thread of the test waited for a CPU for more than "
+        "{stream_rules.STARVED:%}. At least {stream_rules.WORK_PER_S} messages were sent, or full "
+        "frames arrived, per second; fewer cannot keep a core busy")
 note(
     "congestion",
     _("{resent_segments} sent again; the congestion window limited TCP {cwnd_limited_share} of "
@@ -200,14 +208,16 @@ note(
     section=BOTTLENECK,
     condition="UDP without pacing, with at least three neighbouring message sizes that fit one "
         "frame, the largest at least four times the smallest: the same number of frames arrives "
-        "per second, within 5 %, and each throughput is below 95 % of its wire ceiling. It "
-        "replaces `loss-limit/path`, `loss-limit/unknown`, `not-determined` and limits without a "
-        "recorded effect; other waits for a CPU only if more than half of these trials have none. "
-        "Trials of another tool (`engine`) count only if they lost more than 5 %")
+        "per second, within {stream_rules.SAME_RATE:%}, and each throughput is below "
+        "{stream_rules.BELOW:%} of its wire ceiling. It replaces `loss-limit/path`, "
+        "`loss-limit/unknown`, `not-determined` and limits without a recorded effect; other waits "
+        "for a CPU only if more than half of these trials have none. Trials of another tool "
+        "(`engine`) count only if they lost more than {1-stream_rules.DELIVERED:%}")
 note(
     "pacing", _("{offered_bit_per_s} offered"), leads=False, limit=_("the offered rate"),
     figures=("offered_bit_per_s",), advice=_("offer a higher rate to find the limit"),
-    section=BOTTLENECK, condition="throughput is at least 98 % of the offered rate")
+    section=BOTTLENECK, condition="throughput is at least {stream_limits.OFFERED:%} of the offered "
+        "rate")
 note(
     "not-determined",
     says=(
@@ -241,25 +251,29 @@ warning(
     advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the "
         "link"),
     condition="a *lower link rate* is one that links negotiate (10, 100, 1000, 2500, 5000, 10,000 "
-        "Mbit/s and higher; IEEE 802.3), at most 90 % of the stated rate. A cell *has* it if its "
-        "throughput is between 2 % below and 0.5 % above the wire ceiling of such a link. Stated "
-        "in three cases: the best unpaced cell of a pairing reaches at most 11 % of the stated "
+        "Mbit/s and higher; IEEE 802.3), at most {rates.UNLIKE_STATED:%} of the stated rate. A "
+        "cell *has* it if its throughput is between {rates.STEP_BELOW:%} below and "
+        "{rates.STEP_ABOVE:%} above the wire ceiling of such a link. Stated in three cases: the "
+        "best unpaced cell of a pairing reaches at most {validity.FAR_BELOW:%} of the stated "
         "link's ceiling; or that cell has a lower link rate, and so have at least three cells "
         "(two, if their ceilings differ); or the rate that `rate-limit` finds is a lower link "
-        "rate. The first two need an unpaced cell with messages of at least 700 bytes, and do not "
-        "count if a limit of a host explains the best cell or `mesh-limit` names it")
+        "rate. The first two need an unpaced cell with messages of at least "
+        "{validity.LARGE_MESSAGE_BYTES} bytes, and do not count if a limit of a host explains the "
+        "best cell or `mesh-limit` names it")
 warning(
     "rate-limit", rank=2, section=BOTTLENECK,
     condition="one rate limits the streams of one direction of a pairing (those described below "
-        "this table). The medians for each protocol and message size differ by at most 0.5 %; TCP "
-        "may be up to 3 % below UDP. No cell is more than 0.5 % above the rate, and no trial more "
-        "than 2 %; at most a third of the streams are below it without a known reason. `link`: the "
-        "rate is one in bytes on the wire, over at least three wire ceilings that differ by at "
-        "least 5 %, and the medians differ at least three times as much in bytes of frames or IP "
-        "packets. `shaper`: the other way round. `either`: the records do not show which bytes "
-        "count; at least three trials have one share of the wire ceiling within 0.5 % (one may be "
-        "1 % lower if its time without a CPU explains it twice), and with fewer than three "
-        "ceilings no stream is below it without a known reason. Not stated with data both ways",
+        "this table). The medians for each protocol and message size differ by at most "
+        "{link_limits.SAME:%}; TCP may be up to {link_limits.TCP_BELOW:%} below UDP. No cell is "
+        "more than {link_limits.SAME:%} above the rate, and no trial more than "
+        "{link_limits.FASTER:%}; at most a third of the streams are below it without a known "
+        "reason. `link`: the rate is one in bytes on the wire, over at least three wire ceilings "
+        "that differ by at least {link_limits.APART:%}, and the medians differ at least three "
+        "times as much in bytes of frames or IP packets. `shaper`: the other way round. `either`: "
+        "the records do not show which bytes count; at least three trials have one share of the "
+        "wire ceiling within {link_limits.SAME:%} (one may be {2*link_limits.SAME:%} lower if its "
+        "time without a CPU explains it twice), and with fewer than three ceilings no stream is "
+        "below it without a known reason. Not stated with data both ways",
     values={
         "link": value(
             _("{rate_limit_bit_per_s} on the wire"), limit=_("a slower link"),
@@ -304,15 +318,17 @@ warning(
     "mesh-limit", rule=lambda mesh: mesh, rank=3, section=MESH,
     condition="among at least three hosts, in streams with the same settings, the *figure* of a "
         "pair is the median share of the wire ceiling of its trials; the *margin* is the larger of "
-        "2 % (5 % if no pair was repeated) and 3 pooled deviations within pairs, more with few "
-        "trials (Student's t) or many pairs (Bonferroni's bound). `host`: with each peer the host "
-        "is below the fastest pair by more than the margin, as sender or as receiver, and at least "
-        "two of these peers reach the fastest pair's figure with another host. Two peers only: "
-        "*consistent with*. `pair`: slower by more than the margin than the fastest pair of its "
-        "sender and of its receiver, unless each of its trials has a limit that is not on the "
-        "path. `mesh`: all pairs differ by at most the margin, which is not larger than the "
-        "distance of the fastest pair from the ceiling; all stay below 98 % of it (96 % both "
-        "ways), and fewer than half of the trials have a limit that is not on the path",
+        "{stats.mesh.MARGIN:%} ({stats.mesh.MARGIN_UNREPEATED:%} if no pair was repeated) and "
+        "{stats.mesh.SPREADS} pooled deviations within pairs, more with few trials (Student's t) "
+        "or many pairs (Bonferroni's bound). `host`: with each peer the host is below the fastest "
+        "pair by more than the margin, as sender or as receiver, and at least two of these peers "
+        "reach the fastest pair's figure with another host. Two peers only: *consistent with*. "
+        "`pair`: slower by more than the margin than the fastest pair of its sender and of its "
+        "receiver, unless each of its trials has a limit that is not on the path. `mesh`: all "
+        "pairs differ by at most the margin, which is not larger than the distance of the fastest "
+        "pair from the ceiling; all stay below {stream_limits.FILLED:%} of it "
+        "({stream_limits.FILLED_BOTH_WAYS:%} both ways), and fewer than half of the trials have a "
+        "limit that is not on the path",
     values={
         "host": value(
             _("{both_ways_bit_per_s} with every peer, both ways; other hosts reach "
@@ -365,20 +381,24 @@ note(
         "Median polish of the median round trips gives the time that each host adds to its round "
         "trips (Tukey, Exploratory Data Analysis, 1977). The *typical* round trip is that between "
         "two hosts that add the median time. One host adds more than the median time. The "
-        "difference exceeds each of three values: 10 % of the typical round trip, 3 x 1.4826 times "
-        "the median of the absolute residuals of the polish, and 3 pooled deviations within pairs",
+        "difference exceeds each of three values: {stats.mesh.POLISHED_MARGIN:%} of the typical "
+        "round trip, 3 x {stats.summary.TO_DEVIATION} times the median of the absolute residuals "
+        "of the polish, and {stats.mesh.SPREADS} pooled deviations within pairs",
     advice=_("check what only this host has: a longer path, power saving, interrupt moderation"))
 warning(
     "trend", section=OVER_TIME,
     condition="the *figure of a block* is the median over its trials of the logarithm of "
-        "throughput or mean round trip, minus the cell's mean of it. `proved`: over at least 6 "
-        "blocks it rises or falls by the test of Mann and Kendall (p under 0.01, exact up to 60 "
-        "blocks; tau of at least 0.6; Kendall, Rank Correlation Methods, 1970), by more than 1 % "
-        "over the run (Theil-Sen). `possible`: over 3 to 5 blocks and at least 5 cells it only "
-        "rises or only falls, by more than 1 %, at least a quarter of it after the second block, "
-        "and Kendall's seasonal test has p under 0.01 (season: the cell; Hirsch, Slack and Smith, "
-        "Water Resources Research 18, 1982). Trials outside their block, paced streams and "
-        "imported figures are left out",
+        "throughput or mean round trip, minus the cell's mean of it. `proved`: over at least "
+        "{over_time.LEAST_BLOCKS} blocks it rises or falls by the test of Mann and Kendall (p "
+        "under {over_time.BY_CHANCE}, exact up to {stats.trends.EXACT_VALUES} blocks; tau of at "
+        "least {over_time.LEAST_TAU}; Kendall, Rank Correlation Methods, 1970), by more than "
+        "{over_time.LEAST_CHANGE:%} over the run (Theil-Sen). `possible`: over "
+        "{over_time.LEAST_BLOCKS_CONSISTENT} to {over_time.LEAST_BLOCKS-1} blocks and at least "
+        "{over_time.LEAST_CELLS_CONSISTENT} cells it only rises or only falls, by more than "
+        "{over_time.LEAST_CHANGE:%}, at least a quarter of it after the second block, and "
+        "Kendall's seasonal test has p under {over_time.BY_CHANCE} (season: the cell; Hirsch, "
+        "Slack and Smith, Water Resources Research 18, 1982). Trials outside their block, paced "
+        "streams and imported figures are left out",
     values={
         "proved": value(
             _("{what}: {change_share} from the first to the last of {blocks} blocks, over "
@@ -399,19 +419,21 @@ note(
     _("{what} of the first trials: {change_share} compared with the later ones, slower in "
         "{slower_cells} of {counted_cells} (n = {blocks} trials each)"),
     rule="over_time:first_trials", rank=74, section=OVER_TIME,
-    condition="there are at least 3 trials per cell. Each trial has a *difference* from the median "
-        "of the later trials of its cell (all trials except the first). In significantly more than "
-        "half of the cells, the first trial is slower than this median (exact sign test, p under "
-        "0.01). In the first block, the median of the differences over all cells is more than 2 %, "
-        "and more than 3 times as large as in any later block",
+    condition="there are at least {over_time.FIRST_BLOCKS} trials per cell. Each trial has a "
+        "*difference* from the median of the later trials of its cell (all trials except the "
+        "first). In significantly more than half of the cells, the first trial is slower than this "
+        "median (exact sign test, p under {over_time.BY_CHANCE}). In the first block, the median "
+        "of the differences over all cells is more than {over_time.FIRST_CHANGE:%}, and more than "
+        "{over_time.FIRST_ALONE} times as large as in any later block",
     advice=_("leave the first trial out of the means, or set a `warm_up` before each trial"))
 warning(
     "dips", rule="over_time:dips", section=OVER_TIME,
     condition="in more than half of a cell's trials, the throughput has a period by the "
-        "autocorrelation of at least 40 intervals (Box and Jenkins, Time Series Analysis, 1970), "
-        "between 3 intervals and a quarter of the window. The median dip is deeper than 5 % of the "
-        "median rate, and than 3 times the largest receive call. `congestion`: TCP sent segments "
-        "again in each of these trials",
+        "autocorrelation of at least {stats.trends.LEAST_VALUES} intervals (Box and Jenkins, Time "
+        "Series Analysis, 1970), between {stats.trends.LEAST_PERIOD} intervals and a quarter of "
+        "the window. The median dip is deeper than {over_time.DEEP:%} of the median rate, and than "
+        "{over_time.GRAINS} times the largest receive call. `congestion`: TCP sent segments again "
+        "in each of these trials",
     values={
         "unexplained": value(
             _("{in_trials}: the rate dips by {depth_share} once every {period_ns}"),

@@ -39,9 +39,10 @@ warning(
         "part is the time of the shortest frame, once for each stated router (`hops`). For a "
         "connection, the two packets that open it are included, without their options. The "
         "shortest round trip of a trial is below the minimum time of both directions on the stated "
-        "link, by more than 1 % plus 1 µs. If single times are not recorded, the mean round trip "
-        "is compared instead of the shortest [IEEE 802.3 framing; RFC 791, RFC 8200 fragments]. "
-        "Not stated if both ends are on one host.")
+        "link, by more than {round_trips.TOLERANCE:%} plus {round_trips.TOLERANCE_NS/1e3} µs. If "
+        "single times are not recorded, the mean round trip is compared instead of the shortest "
+        "[IEEE 802.3 framing; RFC 791, RFC 8200 fragments]. Not stated if both ends are on one "
+        "host.")
 warning(
     "trip-waited-for-cpu",
     _("{in_trials}: {cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}; the mean of "
@@ -57,16 +58,18 @@ warning(
     condition="The *wait* of an end is its run-queue delay or the time for which its quota "
         "throttled it, whichever is longer. The wait of a trial is the sum of the waits of both "
         "ends; if the steal of an end is longer than this sum, the steal counts instead. The wait "
-        "of a trial is at least 5 % of the time of its round trips, in a window of at least 0.2 s. "
-        "The rule compares the trial with all trials of its cell that waited less than half as "
-        "long per round trip. Each compared trial has a shorter mean round trip. The median of "
-        "these means is at least 5 % shorter than the mean of the trial (20 % with one compared "
-        "trial). With at least four compared trials, the difference is also at least 4.5 median "
-        "absolute deviations of these means (three standard deviations). The difference in waits "
-        "explains at least half of the difference in means. If there is no trial to compare with, "
-        "the finding is stated only if the longest wait is that of a quota, and this quota "
-        "throttled the end in more than 5 % of its periods. Not stated for trials in which data "
-        "stopped or a process did not run [schedstat of Linux; cgroup cpu.stat].")
+        "of a trial is at least {round_trips.LEAST_SHARE:%} of the time of its round trips, in a "
+        "window of at least {derived.WINDOW_NS/1e9} s. The rule compares the trial with all trials "
+        "of its cell that waited less than half as long per round trip. Each compared trial has a "
+        "shorter mean round trip. The median of these means is at least "
+        "{round_trips.LEAST_SHARE:%} shorter than the mean of the trial ({round_trips.ALONE:%} "
+        "with one compared trial). With at least four compared trials, the difference is also at "
+        "least {round_trips.SCATTERS} median absolute deviations of these means (three standard "
+        "deviations). The difference in waits explains at least half of the difference in means. "
+        "If there is no trial to compare with, the finding is stated only if the longest wait is "
+        "that of a quota, and this quota throttled the end in more than "
+        "{round_trips.LEAST_SHARE:%} of its periods. Not stated for trials in which data stopped "
+        "or a process did not run [schedstat of Linux; cgroup cpu.stat].")
 warning(
     "first-packet-lost",
     _("{in_trials}: {lost_connections} of {connections} connections took up to "
@@ -78,13 +81,13 @@ warning(
     rule="trip_shapes:first_packet_lost", rank=13,
     advice=_("check the path for loss, and the server for a listen queue that overflows"),
     section=ROUND_TRIPS,
-    condition="The median time of the connections is at most 0.2 s. Some connections took *about* "
-        "1, 2, 3, 4, 5 or 7 s. \"About\" means at most 1 % shorter, and longer by at most an "
-        "eighth plus four times the median. Of all connections that took at least 0.9 s, at least "
-        "four in five took about one of these times, and at least half took about 1 s. The "
-        "processes of the probes paused for less than half of the total time of the connections "
-        "that took about one of these times [RFC 6298, section 2: the first time-out of TCP is 1 "
-        "s].")
+    condition="The median time of the connections is at most {trip_shapes.SHORT_NS/1e9} s. Some "
+        "connections took *about* 1, 2, 3, 4, 5 or 7 s. \"About\" means at most "
+        "{trip_shapes.EARLY:%} shorter, and longer by at most an eighth plus four times the "
+        "median. Of all connections that took at least 0.9 s, at least four in five took about one "
+        "of these times, and at least half took about 1 s. The processes of the probes paused for "
+        "less than half of the total time of the connections that took about one of these times "
+        "[RFC 6298, section 2: the first time-out of TCP is 1 s].")
 note(
     "two-modes",
     _("{in_trials}: the times fall into two groups, {lower_share} about {lower_trip_ns} and "
@@ -99,15 +102,16 @@ note(
     advice=_("the mean describes neither group: use percentiles, and find what switches between "
         "them"),
     section=ROUND_TRIPS,
-    condition="In more than half of the trials, the histogram of at least 200 single times has two "
-        "peaks at least 20 % apart. At least a tenth of all times is within 30 % of each peak. "
-        "Between the peaks, the density falls to at most half of the density at the lower peak. "
-        "This fall is at least 5 standard deviations of the counts [Gaussian kernel of 3 % on the "
-        "logarithms: Silverman, Density Estimation, 1986]. The finding names a possible cause, if "
-        "a host's facts show one. One possible cause is a sleep state of the CPUs: an end sleeps "
-        "while it waits, and its CPUs may need at least a quarter of the distance between the "
-        "peaks to wake up. The other is interrupt moderation: the interface of an end may delay "
-        "interrupts for at least a quarter of this distance.")
+    condition="In more than half of the trials, the histogram of at least "
+        "{stats.histogram.LEAST_COUNT} single times has two peaks at least 20 % apart. At least a "
+        "tenth of all times is within 30 % of each peak. Between the peaks, the density falls to "
+        "at most half of the density at the lower peak. This fall is at least "
+        "{stats.histogram.SCATTERS} standard deviations of the counts [Gaussian kernel of 3 % on "
+        "the logarithms: Silverman, Density Estimation, 1986]. The finding names a possible cause, "
+        "if a host's facts show one. One possible cause is a sleep state of the CPUs: an end "
+        "sleeps while it waits, and its CPUs may need at least a quarter of the distance between "
+        "the peaks to wake up. The other is interrupt moderation: the interface of an end may "
+        "delay interrupts for at least a quarter of this distance.")
 note(
     "rtt-outliers",
     _("{in_trials}: {long_trips} of {trips} {what} took more than ten times the median of "
@@ -147,10 +151,11 @@ note(
         "control, or how connections are closed. `differs`: over all pairs of cells with the same "
         "two values, Student's t test of the logarithms of the trials' means, paired by block "
         "(Welch's test for imported figures), with at least three trials, shows a difference of at "
-        "least 0.5 %; all comparisons of a run are tested together (Benjamini and Hochberg, 1 %). "
-        "The number of differing pairs is stated instead of the mean if single pairs contradict it "
-        "or only they show it. `inconclusive`: neither; with the smallest difference that would be "
-        "detected in four of five such runs [Bloom, Evaluation Review 19, 1995].",
+        "least {stats.comparison.MARGIN:%}; all comparisons of a run are tested together "
+        "(Benjamini and Hochberg, {trip_shapes.LEVEL:%}). The number of differing pairs is stated "
+        "instead of the mean if single pairs contradict it or only they show it. `inconclusive`: "
+        "neither; with the smallest difference that would be detected in four of five such runs "
+        "[Bloom, Evaluation Review 19, 1995].",
     values={
         "differs": value(
             _("{least_ratio} to {most_ratio} times as long as with {baseline}, shown in "
@@ -179,25 +184,26 @@ note(
         "which it held the answer back, and the CPU time of its thread. Third: the CPU time of the "
         "client's thread. Fourth: the time in which an end was ready to run but had no CPU. The "
         "CPU time of an end that spins is left out, because it includes waiting. At least two "
-        "parts must be known in all trials, and the sum of the parts must be 25 to 100 % of the "
-        "round trip. The rest is sleeping and waking, interrupts, and the devices between the "
-        "ends.")
+        "parts must be known in all trials, and the sum of the parts must be "
+        "{100*round_trips.LEAST} to 100 % of the round trip. The rest is sleeping and waking, "
+        "interrupts, and the devices between the ends.")
 note(
     "search-limit", rule="search_limits:search_limits", section=RATES,
     condition="why the next rate of the grid failed. `line-rate`: a trial at the line rate passed, "
         "and the sender did not exceed it. `frame-rate`: at three or more neighbouring frame "
         "sizes, the largest at least four times the smallest, one frame rate is between the "
-        "highest rate that passed and the next that failed (within 1 %), always below 95 % of the "
-        "line rate; three of the sizes have bounds at most 10 % apart. `bit-rate`: the same with "
-        "one rate in bit/s and bounds at most 5 % apart, counted on the wire, in frames with or "
+        "highest rate that passed and the next that failed (within {search_limits.SAME:%}), always "
+        "below {search_limits.BELOW:%} of the line rate; three of the sizes have bounds at most "
+        "{search_limits.CLOSE_FRAMES:%} apart. `bit-rate`: the same with one rate in bit/s and "
+        "bounds at most {search_limits.CLOSE_BITS:%} apart, counted on the wire, in frames with or "
         "without FCS, or in IP packets. `device`: frames were lost or delayed between the hosts, "
         "and the hosts' own drops do not explain that. An observed device's CPU is named if its "
-        "busiest core was at least 97 % busy. `queue`: no frame was lost, but receiving took "
-        "longer than sending, by more than the trial’s length times half of `resolution` (the "
-        "verdict `absorbed`). `sender`: in three trials at one rate it sent less than requested, "
-        "by more than 0.1 % and half a step. `receiver`: in three trials at one rate the drops of "
-        "our own hosts explain the loss. `none`: even the lowest rate did not pass [RFC 2544, "
-        "26.1; Mogul and Ramakrishnan 1997]",
+        "busiest core was at least {stream_rules.SATURATED:%} busy. `queue`: no frame was lost, "
+        "but receiving took longer than sending, by more than the trial’s length times half of "
+        "`resolution` (the verdict `absorbed`). `sender`: in three trials at one rate it sent less "
+        "than requested, by more than 0.1 % and half a step. `receiver`: in three trials at one "
+        "rate the drops of our own hosts explain the loss. `none`: even the lowest rate did not "
+        "pass [RFC 2544, 26.1; Mogul and Ramakrishnan 1997]",
     values={
         "frame-rate": value(
             _("the same frame rate {sizes}, {found_frames_per_s}/s, with the busiest core of "
@@ -281,11 +287,12 @@ warning(
     advice=_("raise rmem_max and wmem_max of the host; otherwise its receiver may be the limit"))
 note(
     "frame-loss", rule="search_more:beyond", section=RATES,
-    condition="the frame loss test lost frames at an offered rate at least 10 % above the result. "
-        "`overload`: the device forwarded fewer than 90 % of the frames per second that it "
-        "forwards without loss; `steady`: at least 90 %. `own-hosts`: drops of our own hosts "
-        "explain the loss, or the sender sent fewer frames than requested [RFC 2544, 26.3; Mogul "
-        "and Ramakrishnan 1997: receive livelock]",
+    condition="the frame loss test lost frames at an offered rate at least "
+        "{search_more.MORE-1:%} above the result. `overload`: the device forwarded fewer than "
+        "{search_more.SLOWED:%} of the frames per second that it forwards without loss; `steady`: "
+        "at least {search_more.SLOWED:%}. `own-hosts`: drops of our own hosts explain the loss, or "
+        "the sender sent fewer frames than requested [RFC 2544, 26.3; Mogul and Ramakrishnan 1997: "
+        "receive livelock]",
     values={
         "overload": value(
             _("overload slows the device {sizes}: at a higher offered rate it forwards "
@@ -322,7 +329,7 @@ warning(
         "packets [RFC 1191; RFC 8201]; over TCP also if the segments do not use the stated MTU. "
         "`black-hole`: longer messages (UDP: three) got neither an answer nor an ICMP message [RFC "
         "2923]; the receiving host is named if its interface's MTU is the longest answered packet, "
-        "or up to 4 bytes less",
+        "or up to {search_more.OVER} bytes less",
     values={
         "black-hole": value(
             _("{way} packets of more than {path_mtu_bytes} bytes vanish without an ICMP message to "
@@ -378,7 +385,8 @@ note(
     rule="search_more:byte_more", rank=67, section=PAYLOADS,
     condition="a UDP `sweep` over message sizes followed the search. In most trials the median "
         "throughput of sizes one and two bytes above the payload is lower than that of the payload "
-        "and the two sizes below, by more than 1 % and more than twice the spread within each",
+        "and the two sizes below, by more than {search_more.LEAST:%} and more than twice the "
+        "spread within each",
     advice=_("keep messages within one frame, or make them so long that they fill many frames"))
 note(
     "queue-on-path",
@@ -392,15 +400,17 @@ note(
     advice=_("other traffic on the path waits for the same time (a test of latency under load "
         "shows it): use a shorter queue, or one with CoDel"),
     section=TCP_OVER_TIME,
-    condition="The smoothed round trip of TCP was sampled every 10 ms, at least 50 times over at "
-        "least 1 s. The median of these round trips exceeds the shortest one by at least 5 ms and "
-        "by at least half of the shortest (5 ms: RFC 8289, CoDel's target). The round trip "
-        "followed the congestion window (correlation r of at least 0.5), or the round trip was "
-        "steady (its 95th percentile is at most 1.25 times its 10th). At most 1.25 congestion "
-        "windows were in flight. The amount of data in the queue is (95th percentile - shortest "
-        "round trip) x throughput; it must be at least ten packets (RFC 6928). Not stated for "
-        "paced streams, for streams within one host, or if a hypervisor gave more than 5 % of the "
-        "CPU time of one end to other machines.")
+    condition="The smoothed round trip of TCP was sampled every 10 ms, at least "
+        "{tcp_series.POINTS} times over at least {tcp_series.LEAST_US/1e6} s. The median of these "
+        "round trips exceeds the shortest one by at least {tcp_series.STANDING_US/1e3} ms and by "
+        "at least half of the shortest ({tcp_series.STANDING_US/1e3} ms: RFC 8289, CoDel's "
+        "target). The round trip followed the congestion window (correlation r of at least "
+        "{tcp_series.TOGETHER}), or the round trip was steady (its 95th percentile is at most "
+        "{tcp_series.STEADY} times its 10th). At most {tcp_series.ON_ITS_WAY} congestion windows "
+        "were in flight. The amount of data in the queue is (95th percentile - shortest round "
+        "trip) x throughput; it must be at least ten packets (RFC 6928). Not stated for paced "
+        "streams, for streams within one host, or if a hypervisor gave more than "
+        "{stream_rules.STARVED:%} of the CPU time of one end to other machines.")
 note(
     "loss-recovery",
     _("{in_trials}: after losses TCP took up to {longest_us} to return to 95 % of its usual "
@@ -412,14 +422,16 @@ note(
     advice=_("recovery takes longer over a longer round trip: check the path for errors or a "
         "short queue, or try another congestion control"),
     section=TCP_OVER_TIME,
-    condition="The test has one stream. The window is divided into at least 20 spans of 100 ms (or "
-        "of three round trips, if that is longer). A *slow run* is at least two consecutive spans "
-        "with a rate of acknowledged bytes below 95 % of the window's median rate. In the slowest "
-        "span of a slow run, the rate is at most 85 % of the median rate. A slow run is a "
-        "*recovery* if a segment was sent again in the first span of the run or in the two spans "
-        "before. The recoveries make up 5 to 40 % of the window. The probability that this number "
-        "of slow runs follows losses by chance is at most 5 % (RFC 5681, RFC 9438: a loss reduces "
-        "the congestion window to 50 or 70 %, and then the window grows once per round trip).")
+    condition="The test has one stream. The window is divided into at least {tcp_series.SPANS} "
+        "spans of {tcp_series.SPAN_US/1e3} ms (or of three round trips, if that is longer). A "
+        "*slow run* is at least two consecutive spans with a rate of acknowledged bytes below "
+        "{tcp_series.BACK:%} of the window's median rate. In the slowest span of a slow run, the "
+        "rate is at most {tcp_series.DEEP:%} of the median rate. A slow run is a *recovery* if a "
+        "segment was sent again in the first span of the run or in the two spans before. The "
+        "recoveries make up {100*tcp_series.LEAST_SHARE} to {tcp_series.MOST_SHARE:%} of the "
+        "window. The probability that this number of slow runs follows losses by chance is at most "
+        "{tcp_series.CHANCE:%} (RFC 5681, RFC 9438: a loss reduces the congestion window to 50 or "
+        "70 %, and then the window grows once per round trip).")
 warning(
     "other-traffic",
     _("it uses {other_bit_per_s} of the link at {at_host} ({way}); together with this stream it "
@@ -431,27 +443,29 @@ warning(
     section=BOTTLENECK,
     condition="other traffic is *certain* if, within the window, an interface of one of the two "
         "hosts counted in one direction more bytes than our own traffic (that of the test) can "
-        "explain. The excess is more than each of these: 1 % of what the link carries, 5 % of our "
-        "traffic, and twice our traffic in one update interval of the counters. Over TCP, our "
-        "traffic is the segments in and out of every socket, including those sent again. Over UDP, "
-        "our traffic is the messages of the send calls with their fragments. Each frame is counted "
-        "with padding, FCS and VLAN tag. The control connections of the test count as 10 kB plus "
-        "10 kB/s of our traffic. The excess is ignored if it may be our own UDP frames that a host "
-        "dropped behind its interface (in a packet filter, where no counter shows them). It may be "
-        "our own frames if three conditions hold. First, our lost frames have enough bytes to "
-        "explain the excess. Second, the mean length of the extra frames is that of our frames, "
-        "within 0.5 % plus FCS and VLAN tag. Third, the link had room left, or data stopped. The "
-        "finding is stated in three cases. First: our own and the certain other traffic together "
-        "fill at least 98 % of the link (IEEE 802.3 framing), and neither `loss-limit/socket` nor "
-        "`loss-limit/host` holds. Second: no rule except `not-determined` holds, and the probable "
-        "other traffic (see above this table) is large enough. This means that it is at least 3 % "
-        "of the link, at least twice the possible error of the counters, and at least three "
-        "quarters of the missing throughput. Instead of the last condition, it is enough if the "
-        "probable other traffic and the waits for a CPU together are at least three quarters of "
-        "the missing throughput, and the other traffic is the largest of these parts. Third: a "
-        "stream belongs to a finding `rate-limit/link`, `rate-limit/shaper` or "
-        "`rate-limit/either`, and the probable other traffic was added to its rate (see below this "
-        "table)")
+        "explain. The excess is more than each of these: {traffic.OF_LINK:%} of what the link "
+        "carries, {traffic.OF_OWN:%} of our traffic, and twice our traffic in one update interval "
+        "of the counters. Over TCP, our traffic is the segments in and out of every socket, "
+        "including those sent again. Over UDP, our traffic is the messages of the send calls with "
+        "their fragments. Each frame is counted with padding, FCS and VLAN tag. The control "
+        "connections of the test count as {traffic.CONTROL_BYTES/1e3} kB plus "
+        "{traffic.CONTROL_BYTES_PER_S/1e3} kB/s of our traffic. The excess is ignored if it may be "
+        "our own UDP frames that a host dropped behind its interface (in a packet filter, where no "
+        "counter shows them). It may be our own frames if three conditions hold. First, our lost "
+        "frames have enough bytes to explain the excess. Second, the mean length of the extra "
+        "frames is that of our frames, within {traffic.AS_LONG:%} plus FCS and VLAN tag. Third, "
+        "the link had room left, or data stopped. The finding is stated in three cases. First: our "
+        "own and the certain other traffic together fill at least {traffic.LINK_FULL:%} of the "
+        "link (IEEE 802.3 framing), and neither `loss-limit/socket` nor `loss-limit/host` holds. "
+        "Second: no rule except `not-determined` holds, and the probable other traffic (see above "
+        "this table) is large enough. This means that it is at least "
+        "{stream_limits.LEAST_OTHERS:%} of the link, at least twice the possible error of the "
+        "counters, and at least three quarters of the missing throughput. Instead of the last "
+        "condition, it is enough if the probable other traffic and the waits for a CPU together "
+        "are at least three quarters of the missing throughput, and the other traffic is the "
+        "largest of these parts. Third: a stream belongs to a finding `rate-limit/link`, "
+        "`rate-limit/shaper` or `rate-limit/either`, and the probable other traffic was added to "
+        "its rate (see below this table)")
 note(
     "other-traffic-beside",
     _("{in_trials} other traffic used {other_bit_per_s} of the link ({way}); the link had room "
@@ -466,11 +480,12 @@ note(
         "direction")
 note(
     "queue-under-load", rule="tcp_series:under_load", section=UNDER_LOAD,
-    condition="`standing`: the loaded median exceeds the idle median by at least 5 ms (RFC 8289, "
-        "CoDel's target) and by at least half of it; the data in the queue are the difference x "
-        "the load's throughput, if the load has one direction. `none`: it does not, and the load "
-        "is at least 90 % of the wire ceiling (both ways: the larger share). `not-full`: the load "
-        "is less than that, and there is no standing queue",
+    condition="`standing`: the loaded median exceeds the idle median by at least "
+        "{tcp_series.STANDING_US/1e3} ms (RFC 8289, CoDel's target) and by at least half of it; "
+        "the data in the queue are the difference x the load's throughput, if the load has one "
+        "direction. `none`: it does not, and the load is at least {tcp_series.FULL:%} of the wire "
+        "ceiling (both ways: the larger share). `not-full`: the load is less than that, and there "
+        "is no standing queue",
     values={
         "not-full": value(
             _("{in_trials}: the load was {throughput_bit_per_s}, only {load_share} of what the "

@@ -136,7 +136,6 @@ def _is_harmless(stream: JudgedStream, harmless: Mapping[_Part, float]) -> bool:
 
 
 def _parts(sample: StreamSample) -> tuple[tuple[_Part, StreamEnd], ...]:
-    """Each end, with its role and what is tested."""
     settings = (sample.protocol, sample.message_bytes, sample.flow, sample.conditions)
     return (
         ((sample.sender.host, "sender", *settings), sample.sender),

@@ -184,7 +184,6 @@ def _is_held_up(stream: Stopped, share: float) -> bool:
 
 
 def _of_cells(streams: Iterable[Stopped], rates: dict[int, float]) -> dict[str, float]:
-    """Cell (combination of settings) → the median rate over its trials."""
     cells: dict[str, list[float]] = {}
     for stream in streams:
         cells.setdefault(stream.sample.cell, []).append(rates[stream.place])
@@ -304,9 +303,13 @@ def link_limits(judged_streams: Sequence[JudgedStream]) -> tuple[LinkLimit, ...]
         stopped_way = _one_way(streams)
         if stopped_way is not None:
             pairings.setdefault(pairing, []).append(stopped_way)
-    return tuple(
-        _limit(alike) for stopped_ways in pairings.values() for alike in _alike(stopped_ways)
-    )
+    link_limits = []
+    for alike in (alike for stopped_ways in pairings.values() for alike in _alike(stopped_ways)):
+        members = [member for way in alike for member in way.fit.members]
+        places = frozenset(member.place for member in members)
+        shared = frozenset(member.place for member in members if member.is_shared)
+        link_limits.append(LinkLimit(_finding(alike), places, shared))
+    return tuple(link_limits)
 
 
 def _one_way(all_streams: Sequence[Stopped]) -> _StoppedWay | None:
@@ -326,23 +329,16 @@ def _one_way(all_streams: Sequence[Stopped]) -> _StoppedWay | None:
             step = step_of(fit.rate_bit_per_s, stated_rate) if wire else None
             link_kind = Kind.LINK_FAR_BELOW if step is not None else kind
             unpaced = sum(not stream.sample.paced for stream in all_streams)
-            full = _with_full(fit, all_streams, accounting)
+            # The link limits all streams that fill it, even if their own records show a wait.
+            members = {stream.place: stream for stream in fit.members} | {
+                stream.place: stream
+                for stream in all_streams
+                if not stream.sample.paced
+                and stream.rate_bit_per_s(accounting) >= FILLED * fit.rate_bit_per_s
+            }
+            full = replace(fit, members=tuple(members[place] for place in sorted(members)))
             return _StoppedWay(link_kind, full, accounting, stated_rate, step, unpaced)
     return None
-
-
-def _with_full(fit: RateFit, all_streams: Sequence[Stopped], accounting: Accounting) -> RateFit:
-    """Add all streams that fill the slower link: the link limits them, even if their own records
-    show a wait.
-    """
-    full = [
-        stream
-        for stream in all_streams
-        if not stream.sample.paced
-        and stream.rate_bit_per_s(accounting) >= FILLED * fit.rate_bit_per_s
-    ]
-    members = {stream.place: stream for stream in (*full, *fit.members)}
-    return replace(fit, members=tuple(members[place] for place in sorted(members)))
 
 
 def _fills_stated(fit: RateFit, stated_bit_per_s: float) -> bool:
@@ -355,8 +351,8 @@ def _is_of_waits(fit: RateFit, stated_bit_per_s: float) -> bool:
     """Whether all streams waited equally long for a CPU, and long enough to explain the missing
     throughput.
 
-    Equal waits would also give all streams one rate. If a stream has a TCP plateau (its rate while
-    data flow), waits can be distinguished from a slower link.
+    Equal waits would also give all streams one rate. If a stream has a TCP plateau, waits can be
+    distinguished from a slower link.
     """
     missing_share = 1 - fit.rate_bit_per_s / stated_bit_per_s
     waits = [member.sample.longest_wait_share for member in fit.members]
@@ -397,7 +393,10 @@ def _fits(
 
 def _is_open(stream: Stopped) -> bool:
     """Whether a stream's own record allows a slower link as the limit."""
-    if any(rule(stream.sample) for rule in (is_above, lost_to_stops, _is_robbed, _stood_for_else)):
+    sample = stream.sample
+    # Data that stood still for longer than TCP needs to find its rate, not for lack of a CPU.
+    stood = sample.plateau_gap_share > TCP_BELOW and not stood_for_cpu(sample)
+    if is_above(sample) or lost_to_stops(sample) or _is_robbed(sample) or stood:
         return False
     return (
         stream.by_shares
@@ -406,20 +405,9 @@ def _is_open(stream: Stopped) -> bool:
     )
 
 
-def _stood_for_else(sample: StreamSample) -> bool:
-    """Whether a stream's data stood still for longer than TCP needs to find its rate, and not
-    because an end had no CPU.
-
-    In this case the cause of the stops, not the link, lowered the throughput.
-    """
-    return sample.plateau_gap_share > TCP_BELOW and not stood_for_cpu(sample)
-
-
 def _is_robbed(sample: StreamSample) -> bool:
     """Whether the hypervisor took a share of CPU time that is at least half of the missing share of
-    the wire ceiling (the highest payload rate of the link).
-
-    If the hypervisor takes time evenly, all streams have one rate, as behind a slower link.
+    the wire ceiling. If it takes time evenly, all streams have one rate, as behind a slower link.
     """
     stolen = max(end.steal_share or 0 for end in sample.ends)
     return stolen > WAITED and stolen >= COSTS * sample.missing_share
@@ -471,21 +459,24 @@ def _alike(ways: Sequence[_StoppedWay]) -> Iterator[tuple[_StoppedWay, ...]]:
         yield (way,)
 
 
-def _limit(ways: Sequence[_StoppedWay]) -> LinkLimit:
-    members = [member for way in ways for member in way.fit.members]
-    return LinkLimit(
-        _finding(ways),
-        frozenset(member.place for member in members),
-        frozenset(member.place for member in members if member.is_shared),
-    )
-
-
 def _finding(ways: Sequence[_StoppedWay]) -> Finding:
     first = ways[0]
     streams = [stream for way in ways for stream in way.streams]
     rate = median(way.rate_bit_per_s for way in ways)
     shares = [stream.ceiling_share for stream in streams if stream.ceiling_share is not None]
-    words: dict[str, str] = {"direction": _direction(ways)} if streams[0].sender.host else {}
+    words: dict[str, str] = {}
+    sender, receiver = streams[0].sender.host, streams[0].receiver.host
+    if sender:
+        one_way = _("from {sender} to {receiver}", sender=sender, receiver=receiver)
+        words["direction"] = _("both ways") if len(ways) > 1 else one_way
+    # The group has what all of the streams have in common.
+    protocols = {stream.protocol for stream in streams}
+    sizes = {stream.message_bytes for stream in streams}
+    group = Group(
+        streams[0].pairing,
+        protocols.pop() if len(protocols) == 1 else "",
+        sizes.pop() if len(sizes) == 1 else None,
+    )
     shared = any(member.is_shared for way in ways for member in way.fit.members)
     if shared:
         words["with_others"] = _("including other traffic")
@@ -493,7 +484,7 @@ def _finding(ways: Sequence[_StoppedWay]) -> Finding:
         words["counted"] = _COUNTED[first.accounting]
     return finding(
         first.kind,
-        _group(streams),
+        group,
         tuple(dict.fromkeys(stream.cell for stream in streams)),
         {
             "rate_limit_bit_per_s": rate,
@@ -509,24 +500,4 @@ def _finding(ways: Sequence[_StoppedWay]) -> Finding:
         },
         words,
         trials_of(streams),
-    )
-
-
-def _direction(ways: Sequence[_StoppedWay]) -> Message:
-    if len(ways) > 1:
-        return _("both ways")
-    stream = ways[0].streams[0]
-    return _(
-        "from {sender} to {receiver}", sender=stream.sender.host, receiver=stream.receiver.host
-    )
-
-
-def _group(streams: Sequence[StreamSample]) -> Group:
-    """The group with the properties that all of the streams have in common."""
-    protocols = {stream.protocol for stream in streams}
-    sizes = {stream.message_bytes for stream in streams}
-    return Group(
-        streams[0].pairing,
-        protocols.pop() if len(protocols) == 1 else "",
-        sizes.pop() if len(sizes) == 1 else None,
     )

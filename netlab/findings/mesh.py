@@ -48,14 +48,18 @@ class MeshColumn:
         """Whether each pair sends both ways at once."""
         return self.key[2]
 
+    @property
+    def samples(self) -> list[StreamSample]:
+        """The samples of all pairs."""
+        return [sample for samples in self.trials.values() for sample in samples]
+
     @cached_property
     def verdict(self) -> MeshVerdict | None:
         """Which hosts and pairs are slow; ``None`` if fewer than three hosts have a figure.
 
         Judged by shares of the ceiling, or by throughput if any share is not known.
         """
-        all_samples = [sample for samples in self.trials.values() for sample in samples]
-        has_shares = all(sample.ceiling_share is not None for sample in all_samples)
+        has_shares = all(sample.ceiling_share is not None for sample in self.samples)
         return judge_mesh(
             {
                 pair: [
@@ -158,15 +162,8 @@ fastest pair from the ceiling."""
 
 _OF_PATH = frozenset(
     {
-        *(
-            "congestion",
-            "loss-limit/path",
-            "loss-limit/unknown",
-            "packet-rate",
-            "not-determined",
-            "pacing",
-        ),
-        *("wire-ceiling", "rate-limit/link", "rate-limit/either"),
+        *("congestion", "loss-limit/path", "loss-limit/unknown", "packet-rate", "not-determined"),
+        *("pacing", "wire-ceiling", "rate-limit/link", "rate-limit/either"),
     }
 )
 """Limits that may be the effect of a slow link or a slow host on the path. A slow pair with such a
@@ -308,16 +305,14 @@ def _as_link(
 
     Empty if another column shows that the host's link is faster, or if the link is not known.
     """
-    if link is None or share is None or _most_share(host, all_columns) > share * (1 + SAME_LINK):
+    shares = (
+        column.share(pair) for column in all_columns for pair in column.trials if host in pair
+    )
+    most = max((known for known in shares if known is not None), default=0.0)
+    if link is None or share is None or most > share * (1 + SAME_LINK):
         return {}
     rate = float(f"{share * link.rate_bit_per_s:.3g}")
     return {"link_rate_bit_per_s": link.rate_bit_per_s, "as_link_rate_bit_per_s": rate}
-
-
-def _most_share(host: str, columns: Iterable[MeshColumn]) -> float:
-    """The highest share of the ceiling that a host reaches in any column."""
-    shares = (column.share(pair) for column in columns for pair in column.trials if host in pair)
-    return max((share for share in shares if share is not None), default=0.0)
 
 
 def _limit_kinds(by_column: Sequence[_SlowPairs], explained: Explanations) -> tuple[Kind, ...]:
@@ -422,7 +417,9 @@ def _meshes(
         if (share := shares[column.key]) is not None
         and share[1] >= top * (1 - ALIKE)
         and _is_alike(verdict, *share)
-        and not _is_mostly_explained(column, explained)
+        # Fewer than half of its trials have a limit other than the path.
+        and 2 * len([s for s in column.samples if (s.cell, s.flow) in explained])
+        < len(column.samples)
     ]
     if alike:
         yield _mesh(alike, [column for column, _ in verdicts], link)
@@ -478,14 +475,6 @@ def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:
         and not verdict.strays
         and verdict.margin <= MOST_MARGIN * -math.log(most)
         and not verdict.is_below(least, most)
-    )
-
-
-def _is_mostly_explained(column: MeshColumn, explained: Explanations) -> bool:
-    """Whether at least half of the column's trials have a limit other than the path."""
-    all_samples = [sample for samples in column.trials.values() for sample in samples]
-    return 2 * sum((sample.cell, sample.flow) in explained for sample in all_samples) >= len(
-        all_samples
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -84,7 +84,10 @@ def stopped(run: Run) -> Iterator[Finding]:
         for stop in interruptions(record):
             attempts_by_flow = latest_attempts if latest is record else earlier_attempts
             attempts_by_flow[record.cell, stop.flow].append(_Attempt(record, stop))
-    all_attempts = _attempts_of(run.records)
+    all_attempts: dict[str, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    for record in run.records:
+        if record.status is Status.OK:
+            all_attempts[record.cell][record.trial].append(record)
     for attempts in latest_attempts.values():
         yield _finding(Kind.INTERRUPTION_FINAL, attempts, all_attempts)
     for flow, attempts in earlier_attempts.items():
@@ -114,15 +117,6 @@ def silent_streams(run: Run) -> Iterator[Finding]:
         yield finding(Kind.INTERRUPTION_ONE_STREAM, group, cells, figures)
 
 
-def _attempts_of(records: Iterable[Record]) -> Mapping[str, Mapping[int, list[Record]]]:
-    """Cell → trial → its attempts with a result."""
-    attempts: dict[str, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
-    for record in records:
-        if record.status is Status.OK:
-            attempts[record.cell][record.trial].append(record)
-    return attempts
-
-
 def _finding(
     kind: Kind,
     attempts: list[_Attempt],
@@ -145,14 +139,11 @@ def _finding(
             all_attempts[record.cell][record.trial], start=1
         ):
             figures[f"attempt_{attempt_number}_{name}"] = attempt_record.number(stop.flow + name)
-    words = {"cause": _in_words(stop), **in_trials(trials, len(all_attempts[record.cell]))}
+    cause = UNKNOWN
+    if stop.cause is not None:
+        cause = CAUSES.get((stop.cause, stop.end)) or CAUSES[stop.cause, ""]
+    words = {"cause": cause, **in_trials(trials, len(all_attempts[record.cell]))}
     return finding(kind, group_of(record, stop.flow), (record.cell,), figures, words)
-
-
-def _in_words(stop: Interruption) -> Message:
-    if stop.cause is None:
-        return UNKNOWN
-    return CAUSES.get((stop.cause, stop.end)) or CAUSES[stop.cause, ""]
 
 
 def group_of(record: Record, flow: str) -> Group:
@@ -236,19 +227,11 @@ def delayed_trials(run: Run, link: Link | None) -> Iterator[Finding]:
                 if delayed := rule(record, flow):
                     by_rule[kind, record.cell, flow].append(delayed)
                     break
-    trials = _trials_of(run)
+    trials = Counter(r.cell for r in run.latest.values() if r.status is Status.OK)
     for (kind, cell, flow), delayed_trials in by_rule.items():
         worst = max(delayed_trials, key=lambda trial: trial.share)
         words = {**worst.words, **in_trials(len(delayed_trials), trials[cell])}
         yield finding(kind, group_of(worst.record, flow), (cell,), worst.figures, words)
-
-
-def _trials_of(run: Run) -> dict[str, int]:
-    """Cell → number of its trials with a result."""
-    counts: dict[str, int] = defaultdict(int)
-    for record in run.latest.values():
-        counts[record.cell] += record.status is Status.OK
-    return counts
 
 
 def _process_pause(record: Record, flow: str) -> _Delay | None:
@@ -278,19 +261,16 @@ def _stolen_cpus(record: Record, flow: str) -> _Delay | None:
     Round trips are left out: stolen CPU time hardly changes their median.
     """
     ends = ("sender", "receiver")
-    shares = {end: _stolen_share(record, flow + end) for end in ends}
+    shares = {}
+    for end in ends:
+        window_ns = record.number(f"{flow}{end}_elapsed_ns") or 0.0
+        share = record.number(f"{flow}{end}_host_steal_share") or 0.0
+        shares[end] = share if window_ns >= WINDOW_NS else 0.0  # else too short to measure it
     worst = max(ends, key=lambda end: shares[end])
     if shares[worst] <= STARVED:
         return None
     words: dict[str, str] = {"cause": CAUSES[Cause.STEAL, worst]}
     return _Delay(record, shares[worst], {"steal_share": shares[worst]}, words)
-
-
-def _stolen_share(record: Record, end: str) -> float:
-    """Share of stolen CPU time; 0 if the window is too short to measure it."""
-    window_ns = record.number(f"{end}_elapsed_ns") or 0.0
-    share = record.number(f"{end}_host_steal_share") or 0.0
-    return share if window_ns >= WINDOW_NS else 0.0
 
 
 def _omitted_messages(record: Record, flow: str, link: Link | None) -> _Delay | None:
@@ -347,13 +327,12 @@ def _late_messages(record: Record, flow: str) -> _Delay | None:
 
 
 def _offered_bit_per_s(record: Record) -> float | None:
-    """The offered rate that the matrix requests; ``None``: as fast as possible."""
     size = as_number(record.settings.get("message_bytes"))
     return None if size is None else offered_bit_per_s(record.settings, round(size))
 
 
 CellFlow = tuple[str, str]
-"""Key of a cell, and the prefix of the values of one of its flows (directions of data)."""
+"""Key of a cell, and the prefix of the values of one of its flows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,7 +460,11 @@ def drifts(run: Run, series: Iterable[Series], *, imported: bool) -> Iterator[Fi
     """At most one finding per quantity, about all cells together."""
     for table in () if imported else tables(run, series):
         if table.blocks >= LEAST_BLOCKS:
-            yield from _drift(run, table)
+            middle = _medians(_residuals(table))
+            trend = mann_kendall(middle)
+            steady = abs(trend.s / math.comb(table.blocks, 2)) >= LEAST_TAU
+            if trend.p_value < BY_CHANCE and steady and abs(_change(middle)) > LEAST_CHANGE:
+                yield _drift_finding(Kind.TREND_PROVED, run, table, middle, trend.p_value)
         elif table.blocks >= LEAST_BLOCKS_CONSISTENT:
             yield from _consistent(run, table)
 
@@ -491,14 +474,6 @@ def first_trials(run: Run, series: Iterable[Series], *, imported: bool) -> Itera
     for table in () if imported else tables(run, series):
         if table.blocks >= FIRST_BLOCKS:
             yield from _first(table)
-
-
-def _drift(run: Run, table: BlockTable) -> Iterator[Finding]:
-    middle = _medians(_residuals(table))
-    trend = mann_kendall(middle)
-    tau = trend.s / math.comb(table.blocks, 2)
-    if trend.p_value < BY_CHANCE and abs(tau) >= LEAST_TAU and abs(_change(middle)) > LEAST_CHANGE:
-        yield _drift_finding(Kind.TREND_PROVED, run, table, middle, trend.p_value)
 
 
 def _consistent(run: Run, table: BlockTable) -> Iterator[Finding]:
@@ -599,9 +574,7 @@ class _Dipping:
 
 
 def dips(run: Run, samples: Iterable[StreamSample], *, imported: bool) -> Iterator[Finding]:
-    """One finding per cell (combination of settings) and flow (direction of data), if more than
-    half of the trials have dips.
-    """
+    """One finding per cell and flow, if more than half of the trials have dips."""
     if imported:
         return
     sent_again = {

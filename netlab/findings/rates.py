@@ -71,9 +71,7 @@ class Framing:
 
     @property
     def ceiling_share(self) -> float:
-        """The wire ceiling (highest payload rate) of such messages as a share of the link's rate, 0
-        to 1.
-        """
+        """The wire ceiling of such messages as a share of the link's rate, 0 to 1."""
         return self.payload_bytes / self.counted_bytes(Accounting.WIRE)
 
 
@@ -198,7 +196,6 @@ def plateau_bit_per_s(series: TcpSeries | None) -> float | None:
 
 
 def _rates(series: TcpSeries) -> Iterator[float]:
-    """The rate of each step in bit/s."""
     points = zip(series.time_us, series.delivered_bytes, strict=False)
     start = next(points, None)
     for point in points:

@@ -53,6 +53,10 @@ class TripTrial(MeasuredValues):
         """Whether requests were sent at a given rate."""
         return self.record.settings.get("message_rate_per_s") is not None
 
+    def spins(self, end: str) -> bool:
+        """Whether an end keeps its CPU busy while it waits."""
+        return self.record.settings.get(f"{end}_receive") == "spinning"
+
     @property
     def disturbed(self) -> bool:
         """Whether data stopped or a process paused; other findings report this."""
@@ -107,8 +111,7 @@ plus ``TOLERANCE_NS``."""
 
 
 def below_floor(series: Iterable[Series], link: Link | None) -> tuple[Finding, ...]:
-    """A warning for each pairing (server and client), protocol and message size with a round trip
-    below its floor.
+    """A warning for each pairing, protocol and message size with a round trip below its floor.
 
     Groups whose typical round trip is below the floor come first.
     """
@@ -129,13 +132,14 @@ def below_floor(series: Iterable[Series], link: Link | None) -> tuple[Finding, .
 
 
 def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) -> Finding | None:
-    entries = [
-        (trial, floor, least)
-        for cell in cells
-        for trial in cell.trials
-        if (floor := floor_ns(trial, cell.test, link)) is not None
-        and (least := _shortest_ns(trial)) is not None
-    ]
+    entries = []
+    for cell in cells:
+        for trial in cell.trials:
+            shortest_ns, floor = trial.number("rtt_min_ns"), floor_ns(trial, cell.test, link)
+            # If single times are missing, the mean, which is never shorter.
+            least = trial.mean_ns if shortest_ns is None else shortest_ns
+            if floor is not None and least is not None:
+                entries.append((trial, floor, least))
     below = [entry for entry in entries if is_below(entry[2], entry[1])]
     if not below:
         return None
@@ -150,9 +154,12 @@ def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) ->
         "of_trials": len(entries),
     }
     trials = tuple(trial.record.key for trial, _floor, _least in below)
+    rate = format_rate(link.rate_bit_per_s)
+    one_link = _("a link of {rate}", rate=rate)
+    cables = _("{cables} links of {rate} in series", cables=link.hops + 1, rate=rate)
     words = {
         "what": WHAT[test],
-        "link": _of_link(link),
+        "link": cables if link.hops else one_link,
         **(in_trials(len(below), len(entries)) if len(below) < len(entries) else {}),
     }
     keys = tuple(dict.fromkeys(cell for cell, _number in trials))
@@ -215,24 +222,11 @@ def _requested(trial: TripTrial, name: str) -> float | None:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _shortest_ns(trial: TripTrial) -> float | None:
-    """The shortest round trip. If single times are missing, the mean, which is never shorter."""
-    least = trial.number("rtt_min_ns")
-    return trial.mean_ns if least is None else least
-
-
 def _typical_ns(trial: TripTrial) -> float | None:
     """The median round trip; the mean if there is no histogram."""
     times = trial.histogram("rtt_histogram")
     half = None if times is None else times.percentile(0.5)
     return trial.mean_ns if half is None else float(half)
-
-
-def _of_link(link: Link) -> Message:
-    rate = format_rate(link.rate_bit_per_s)
-    if not link.hops:
-        return _("a link of {rate}", rate=rate)
-    return _("{cables} links of {rate} in series", cables=link.hops + 1, rate=rate)
 
 
 LEAST_SHARE = 0.05
@@ -323,7 +317,13 @@ def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
         if candidate.share < LEAST_SHARE:
             continue
         fewer = [sibling for sibling in candidates if sibling.each_ns < HALF * candidate.each_ns]
-        if not fewer and candidate.wait == "quota" and _throttled(candidate):
+        # A quota that throttled the end in more than a twentieth of its periods.
+        periods, throttled_periods = (
+            candidate.trial.number(f"{candidate.end}_quota_{name}") or 0.0
+            for name in ("periods", "throttled_periods")
+        )
+        throttled = periods > 0 and throttled_periods > LEAST_SHARE * periods
+        if not fewer and candidate.wait == "quota" and throttled:
             longer.append((candidate, None))
         elif fewer and _explains(candidate, fewer):
             longer.append((candidate, median(sibling.mean_ns for sibling in fewer)))
@@ -392,13 +392,6 @@ def _waits(trial: TripTrial, end: str, window_ns: float) -> Iterator[tuple[Wait,
         yield "steal", stolen * window_ns
 
 
-def _throttled(slow: Waiting) -> bool:
-    """Whether a quota throttled the end in more than a twentieth of the quota's periods."""
-    periods = slow.trial.number(f"{slow.end}_quota_periods")
-    throttled_periods = slow.trial.number(f"{slow.end}_quota_throttled_periods")
-    return bool(periods) and (throttled_periods or 0.0) > LEAST_SHARE * (periods or 0.0)
-
-
 PARTS = ("wire", "stack", "hold", "client_cpu", "server_cpu", "wait")
 """Names of the parts, in the order of the text; the figures are called ``NAME_trip_ns``. The parts
 are the minimum time on the wire, the time in the server's stack and program, the time for which the
@@ -413,8 +406,8 @@ TICKS = 20
 
 
 def made_of(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
-    """A note for each cell (combination of settings) with at least two known parts, if their sum
-    does not exceed the round trip.
+    """A note for each cell with at least two known parts, if their sum does not exceed the round
+    trip.
     """
     for cell in trip_cells(series):
         trials = [
@@ -460,16 +453,15 @@ def parts_ns(trial: TripTrial, cell: TripCell, link: Link | None) -> dict[str, f
         "wire": wire,
         "stack": stack,
         "hold": hold if stack is None else None,
-        "client_cpu": None if _spins(trial, "client") else client,
-        "server_cpu": None if _spins(trial, "server") else server,
+        "client_cpu": None if trial.spins("client") else client,
+        "server_cpu": None if trial.spins("server") else server,
         "wait": sum(wait or 0.0 for wait in waits) or None,
     }
     return {name: ns for name, ns in all_parts.items() if ns is not None}
 
 
 def _per_message(trial: TripTrial, end: str, name: str, number: float | None) -> float | None:
-    """A time that an end recorded over its window (the time that it measured), divided by the
-    number of messages in the window.
+    """A time that an end recorded over its window, divided by the number of messages in the window.
 
     ``None`` if the time is not known, 0 or too coarse, or if the window is too short.
     """
@@ -478,7 +470,3 @@ def _per_message(trial: TripTrial, end: str, name: str, number: float | None) ->
         return None
     coarse = total_ns % TICK_NS == 0 and total_ns < TICKS * TICK_NS
     return None if coarse else total_ns / number
-
-
-def _spins(trial: TripTrial, end: str) -> bool:
-    return trial.record.settings.get(f"{end}_receive") == "spinning"

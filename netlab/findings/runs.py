@@ -26,9 +26,8 @@ def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> tuple[Fi
     """Findings about pairings with less than half of the throughput of the other direction.
 
     The directions are compared with the same settings: by the median over the socket buffers that
-    have a figure in both directions. ``of_mesh``: the cells that a finding about a mesh (several
-    hosts, each measured with the others) already calls slow. If all compared cells of the slower
-    direction are among them, there is no finding.
+    have a figure in both directions. ``of_mesh``: the cells that a finding about a mesh already
+    calls slow. If all compared cells of the slower direction are among them, there is no finding.
     """
     groups = {one_series.group: one_series for one_series in series if one_series.test == "stream"}
     findings = []
@@ -62,7 +61,6 @@ def _by_buffer(series: Series) -> dict[int | None, Point]:
 
 
 def _turned(pairing: str) -> str:
-    """The pairing with its ends exchanged."""
     server, client = labels_of(pairing)
     return named(client, server) if is_by_name(pairing) else client + server
 
@@ -121,25 +119,20 @@ def fewer_cells(series: Iterable[Series]) -> tuple[Finding, ...]:
         levels = frozenset(point.buffer_bytes for point in one_series.points)
         place = (one_series.test, one_series.group.protocol, one_series.group.flow, levels)
         neighbours_of.setdefault(place, []).append(one_series)
-    return tuple(result for neighbours in neighbours_of.values() for result in _fewer(neighbours))
-
-
-def _fewer(series: Sequence[Series]) -> Iterable[Finding]:
-    most = max(len(one_series.measured) for one_series in series)
-    for one_series in series:
-        cells = len(one_series.measured)
-        if 0 < cells < most:
-            yield finding(
-                Kind.FEWER_CELLS,
-                one_series.group,
-                tuple(point.cell for point in one_series.points if not point.values),
-                {"cells": cells, "most_cells": most, "of_cells": len(one_series.points)},
-            )
+    findings = []
+    for neighbours in neighbours_of.values():
+        most = max(len(one_series.measured) for one_series in neighbours)
+        for one_series in neighbours:
+            cells = len(one_series.measured)
+            if 0 < cells < most:
+                without = tuple(point.cell for point in one_series.points if not point.values)
+                figures = {"cells": cells, "most_cells": most, "of_cells": len(one_series.points)}
+                findings.append(finding(Kind.FEWER_CELLS, one_series.group, without, figures))
+    return tuple(findings)
 
 
 TOLERANCE = 0.02
-"""Maximum difference between a window (the time that a trial measured) and the requested time, as a
-share of the requested time."""
+"""Maximum difference between a window and the requested time, as a share of the requested time."""
 
 _LONGEST_NS = ("receiver_longest_gap_ns", "rtt_max_ns")
 """Names of the values for the longest gap between messages and the longest round trip. A window
@@ -148,8 +141,8 @@ the requested time by the larger one of these values plus the time-out."""
 
 
 def off_time(series: Iterable[Series], statements: StatedFacts) -> tuple[Finding, ...]:
-    """Findings about pairings (server and client) whose trials did not last as requested, according
-    to their records or to an imported document.
+    """Findings about pairings whose trials did not last as requested, according to their records or
+    to an imported document.
     """
     points: dict[str, list[Point]] = {}
     for one_series in series:

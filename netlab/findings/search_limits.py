@@ -30,7 +30,7 @@ NO_RATE = "no-rate"
 """Limit of a search in which even the lowest rate of the grid failed."""
 
 OWN_LIMITS = ("generator-bound", "receiver-bound")
-"""Limits of a search that our own hosts (sender and receiver) cause."""
+"""Limits of a search that our own hosts cause."""
 
 
 _WHOLE = 0.95

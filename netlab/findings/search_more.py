@@ -18,9 +18,6 @@ from netlab.units import format_share
 if TYPE_CHECKING:
     from netlab.results.run import Run
 
-if TYPE_CHECKING:
-    from netlab.results.run import Run
-
 _PAUSE_FRAMES = tuple(f"{host}_pause_frames_{way}" for host in HOSTS for way in WAYS)
 
 
@@ -29,16 +26,12 @@ def doubts(run: Run) -> Iterator[Finding]:
     and flow control.
     """
     for group in () if run.plan.source is not None else groups_of(run):
-        yield from _jumps(group)
+        jumps = group.where(trial for size in group.sizes for trial in size if trial.jumps)
+        if jumps:
+            yield of_searches(Kind.SEARCH_DOUBT_NOT_MONOTONE, group, jumps, {})
         yield from _outrun(group)
         yield from _capped(group)
         yield from _paused(group)
-
-
-def _jumps(group: SizeGroup) -> Iterator[Finding]:
-    jumps = group.where(trial for size in group.sizes for trial in size if trial.jumps)
-    if jumps:
-        yield of_searches(Kind.SEARCH_DOUBT_NOT_MONOTONE, group, jumps, {})
 
 
 def _outrun(group: SizeGroup) -> Iterator[Finding]:
@@ -58,7 +51,6 @@ def _outrun(group: SizeGroup) -> Iterator[Finding]:
 
 
 def _capped(group: SizeGroup) -> Iterator[Finding]:
-    """Socket buffers that are smaller than requested."""
     capped = {
         trial.key: sizes
         for size in group.sizes
@@ -184,16 +176,15 @@ def _losses(group: SizeGroup) -> Iterator[Finding]:
         yield of_searches(Kind.FRAME_LOSS_STEADY, group, steady, {"most_lost_share": most}, parts)
     own = group.where(trial for trial in trials if set(_OWN) & set(trial.losses.verdicts))
     if own:
-        shares = sorted(
-            {share for size in own for trial in size.trials for share in _shares_lost_by_us(trial)}
-        )
-        listed = joined(", ", [format_share(share) for share in shares])
+        shares = {
+            share
+            for size in own
+            for trial in size.trials
+            for share, verdict in zip(trial.losses.line_share, trial.losses.verdicts, strict=True)
+            if verdict in _OWN
+        }
+        listed = joined(", ", [format_share(share) for share in sorted(shares)])
         yield of_searches(Kind.FRAME_LOSS_OWN_HOSTS, group, own, {}, {"shares": listed})
-
-
-def _shares_lost_by_us(sample: RateSample) -> Iterable[float]:
-    tries = zip(sample.losses.line_share, sample.losses.verdicts, strict=True)
-    return [share for share, verdict in tries if verdict in _OWN]
 
 
 def _overload(sample: RateSample) -> _Overload | None:
@@ -259,29 +250,30 @@ def _bursts(group: SizeGroup) -> Iterator[Finding]:
         and trial.record.number("back_to_back_frames") is not None
     )
     if device:
-        bursts = joined(", ", [_burst(size) for size in device])
+        texts = []
+        for size in device:
+            frames, queued_frames = (
+                median(trial.record.number(name) or 0.0 for trial in size.trials)
+                for name in ("back_to_back_frames", "back_to_back_waiting_frames")
+            )
+            text = _(
+                "{frames} frames of {size} bytes ({waiting} of them queued in the device)",
+                frames=f"{frames:,.0f}",
+                size=size.frame_bytes,
+                waiting=f"{queued_frames:,.0f}",
+            )
+            texts.append(text)
         first = device[0].trials[0].record.number("back_to_back_frames")
         figures = {"burst_frames": first}
-        yield of_searches(Kind.BACK_TO_BACK_DEVICE, group, device, figures, {"bursts": bursts})
+        yield of_searches(
+            Kind.BACK_TO_BACK_DEVICE, group, device, figures, {"bursts": joined(", ", texts)}
+        )
     for limit, because in _NO_BURST.items():
         own = group.where(
             trial for trial in trials if trial.record.value("back_to_back_limit") == limit
         )
         if own:
             yield of_searches(Kind.BACK_TO_BACK_OWN_HOSTS, group, own, {}, {"because": because})
-
-
-def _burst(size: SizeSample) -> Message:
-    frames, queued_frames = (
-        median(trial.record.number(name) or 0.0 for trial in size.trials)
-        for name in ("back_to_back_frames", "back_to_back_waiting_frames")
-    )
-    return _(
-        "{frames} frames of {size} bytes ({waiting} of them queued in the device)",
-        frames=f"{frames:,.0f}",
-        size=size.frame_bytes,
-        waiting=f"{queued_frames:,.0f}",
-    )
 
 
 OVER = 4
@@ -301,8 +293,6 @@ class WayFound:
     """MTU of the interface at the sending end."""
     other_mtu_bytes: int | None
     """MTU of the interface at the other end."""
-    lost_probes: int
-    """Number of messages that were lost, although another message of the same size arrived."""
 
 
 _WAYS: Mapping[str, tuple[str, Message]] = {
@@ -331,8 +321,8 @@ def payloads(run: Run, link: Link | None) -> Iterator[Finding]:
 
 
 def cells_of_payloads(run: Run) -> Iterator[list[Record]]:
-    """For each cell (combination of settings) with payload searches over a cable: the records of
-    its trials that have a result.
+    """For each cell with payload searches over a cable: the records of its trials that have a
+    result.
     """
     cells: dict[str, list[Record]] = {}
     for cell, _trial, record in run.stored.trials():
@@ -367,7 +357,6 @@ def way_of(record: Record, prefix: str) -> WayFound | None:
         evidence=str(values.get(prefix + "path_mtu_evidence", "")),
         interface_mtu_bytes=_whole(values.get(prefix + "interface_mtu_bytes")),
         other_mtu_bytes=_whole(values.get(other_prefix + "interface_mtu_bytes")),
-        lost_probes=_whole(values.get(prefix + "lost_probes")) or 0,
     )
 
 
@@ -381,7 +370,11 @@ def _answers(records: Sequence[Record]) -> Iterator[Finding]:
     by_answer: dict[tuple[str, _Answer], list[int]] = {}
     for record in records:
         ways = {prefix: way_of(record, prefix) for prefix in _WAYS}
-        answers = {prefix: _answer(way) for prefix, way in ways.items() if way is not None}
+        answers = {
+            prefix: (way.payload_bytes, way.path_mtu_bytes, way.evidence)
+            for prefix, way in ways.items()
+            if way is not None
+        }
         if len(answers) == len(_WAYS) and len(set(answers.values())) == 1:
             answers = {_BOTH: answers[""]}
         for prefix, answer in answers.items():
@@ -402,10 +395,6 @@ _Answer = tuple[int, int | None, str]
 """Payload, path MTU, evidence."""
 
 
-def _answer(way: WayFound) -> _Answer:
-    return way.payload_bytes, way.path_mtu_bytes, way.evidence
-
-
 # ---- less than the interface's MTU ---------------------------------------------------------------
 
 
@@ -420,7 +409,10 @@ def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterat
         kind = None if way is None else _narrow_kind(way, link)
         if way is None or kind is None or way.path_mtu_bytes is None:
             continue
-        place = _place(way, record, prefix)
+        # The receiving host, if the MTU of its interface is the limit.
+        other_mtu, place = way.other_mtu_bytes, ""
+        if other_mtu is not None and other_mtu <= way.path_mtu_bytes <= other_mtu + OVER:
+            place = record.client if prefix else record.server
         key = (way.path_mtu_bytes, kind, place)
         by_place.setdefault(key, []).append(way.trial)
         figures_of[key] = {
@@ -455,14 +447,6 @@ def _narrow_kind(way: WayFound, link: Link | None) -> str | None:
     if way.evidence == "mss":
         return "mss" if link is not None and mtu < link.mtu_bytes else None
     return None
-
-
-def _place(way: WayFound, record: Record, prefix: str) -> str:
-    """The receiving host, if the MTU of its interface is the limit; otherwise empty."""
-    other_mtu, mtu = way.other_mtu_bytes, way.path_mtu_bytes
-    if other_mtu is None or mtu is None or not other_mtu <= mtu <= other_mtu + OVER:
-        return ""
-    return record.client if prefix else record.server
 
 
 def _fragments_lost(records: Sequence[Record], prefix: str) -> Iterator[Finding]:
@@ -512,8 +496,7 @@ def _whole(value: Value | None) -> int | None:
 
 BELOW, ABOVE = (-2, -1, 0), (1, 2)
 """Message sizes of the sweep up to the payload, and above it, as differences from the payload in
-bytes. Within each of the two groups, the wire ceilings (highest payload rates) differ by at most
-0.3 %."""
+bytes. Within each of the two groups, the wire ceilings differ by at most 0.3 %."""
 
 SCATTER = 2
 """The rates with the sizes ``BELOW`` must exceed the rates with the sizes ``ABOVE`` by more than
@@ -531,7 +514,13 @@ def byte_more(run: Run, link: Link | None) -> Iterator[Finding]:
         measured_steps = [step for record in records if (step := _step(record)) is not None]
         if not measured_steps or records[0].settings.get("protocol") != "UDP":
             continue
-        costly = [step for step in measured_steps if _shows(step)]
+        costly = []
+        for step in measured_steps:
+            below, above = step[2:]
+            falls = median(below) - median(above)
+            spread = max(max(rates) - min(rates) for rates in (below, above))
+            if falls > LEAST * median(below) and falls > SCATTER * spread:
+                costly.append(step)
         if 2 * len(costly) <= len(records):
             continue
         yield _finding(records, costly, link)
@@ -557,13 +546,6 @@ def _step(record: Record) -> _Step | None:
     if len(below) < len(BELOW) or len(above) < len(ABOVE):
         return None
     return way.trial, way.payload_bytes, below, above
-
-
-def _shows(step: _Step) -> bool:
-    _trial, _payload, below, above = step
-    falls = median(below) - median(above)
-    spread = max(max(rates) - min(rates) for rates in (below, above))
-    return falls > LEAST * median(below) and falls > SCATTER * spread
 
 
 def _finding(records: Sequence[Record], steps: Sequence[_Step], link: Link | None) -> Finding:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,6 @@ class Point:
 
     @cached_property
     def _ok(self) -> tuple[Record, ...]:
-        """The records of trials that have a result."""
         return tuple(r for r in self.records if r is not None and r.status is Status.OK)
 
     @cached_property
@@ -155,39 +155,33 @@ def series_of(run: Run) -> tuple[Series, ...]:
     for cell in run.plan.cells:
         if cell.test not in QUANTITIES:
             continue
-        for prefix, flow in _flows(cell):
+        is_both_ways = cell.settings.get("direction") == "both" and cell.test == "stream"
+        size = cell.settings.get(AXIS)
+        for prefix, flow in FLOWS.items():
+            if bool(prefix) != is_both_ways:
+                continue
             group = group_of(cell, flow, conditions[cell.test, _protocol(cell)])
-            point = _point(cell, prefix, tuple(records.get(cell.key, ())), run.plan.link)
+            point = Point(
+                cell=cell.key,
+                buffer_bytes=size if isinstance(size, int) else None,
+                settings=cell.settings,
+                records=tuple(records.get(cell.key, ())),
+                prefix=prefix,
+                quantity=QUANTITIES[cell.test],
+                link=run.plan.link,
+            )
             points_of.setdefault((group, cell.test), []).append(point)
     return tuple(
         Series(
             group=group,
             test=test,
             quantity=QUANTITIES[test],
-            points=tuple(sorted(points, key=_place)),
+            points=tuple(
+                sorted(points, key=lambda p: inf if p.buffer_bytes is None else p.buffer_bytes)
+            ),
         )
         for (group, test), points in points_of.items()
     )
-
-
-def _point(
-    cell: PlannedCell, prefix: str, records: tuple[Record | None, ...], link: Link | None
-) -> Point:
-    size = cell.settings.get(AXIS)
-    return Point(
-        cell=cell.key,
-        buffer_bytes=size if isinstance(size, int) else None,
-        settings=cell.settings,
-        records=records,
-        prefix=prefix,
-        quantity=QUANTITIES[cell.test],
-        link=link,
-    )
-
-
-def _flows(cell: PlannedCell) -> Iterable[tuple[str, str]]:
-    is_both_ways = cell.settings.get("direction") == "both" and cell.test == "stream"
-    return [(prefix, flow) for prefix, flow in FLOWS.items() if bool(prefix) == is_both_ways]
 
 
 def group_of(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:
@@ -220,10 +214,6 @@ def varying(cells: Sequence[PlannedCell]) -> dict[tuple[str, str], tuple[str, ..
         )
         for kind, cells_of_kind in kinds.items()
     }
-
-
-def _place(point: Point) -> float:
-    return float("inf") if point.buffer_bytes is None else point.buffer_bytes
 
 
 def _protocol(cell: PlannedCell) -> str:

@@ -66,14 +66,20 @@ Parts = dict[Kind, float]
 
 
 def with_steady_others(samples: Iterable[StreamSample]) -> tuple[StreamSample, ...]:
-    """Returns the samples. If the trials of one direction of a pairing (server and client) agree on
-    the share of others, their ``others_doubt_share`` is set to 0.
+    """Returns the samples. If the trials of one direction of a pairing agree on the share of
+    others, their ``others_doubt_share`` is set to 0.
     """
     streams = tuple(samples)
     ways: dict[tuple[str, str, str], list[float]] = {}
     for sample in streams:
         ways.setdefault(_way(sample), []).append(sample.likely_others_share)
-    steady = {way for way, shares in ways.items() if _is_steady(shares)}
+    steady = {
+        way
+        for way, shares in ways.items()
+        if len(shares) >= STEADY_TRIALS
+        and min(shares) >= LEAST_OTHERS
+        and max(shares) - min(shares) <= STEADY * median(shares)
+    }
     return tuple(
         sample.but(others_doubt_share=0.0) if _way(sample) in steady else sample
         for sample in streams
@@ -82,14 +88,6 @@ def with_steady_others(samples: Iterable[StreamSample]) -> tuple[StreamSample, .
 
 def _way(sample: StreamSample) -> tuple[str, str, str]:
     return sample.pairing, sample.sender.host, sample.receiver.host
-
-
-def _is_steady(shares: Sequence[float]) -> bool:
-    return (
-        len(shares) >= STEADY_TRIALS
-        and min(shares) >= LEAST_OTHERS
-        and max(shares) - min(shares) <= STEADY * median(shares)
-    )
 
 
 def parts_of(sample: StreamSample) -> Parts:
@@ -131,7 +129,7 @@ def stood_for_cpu(sample: StreamSample) -> bool:
 
 def wait_for_cpu(sample: StreamSample) -> Kind | None:
     """The kind of the longest wait for a CPU, if waits cost TCP at least as much throughput as
-    whatever limits its plateau (its rate while data flow).
+    whatever limits its plateau.
 
     ``None`` if waits cost less, if TCP has no plateau, or if no end waited.
     """
@@ -185,19 +183,33 @@ def _of(rule: Callable[[StreamSample], bool]) -> _Rule:
     return lambda sample, best: rule(sample)
 
 
+def _wait(cause: Callable[[StreamEnd], bool], role: str, costly: _Rule) -> _Rule:
+    """An end waited for its CPU for this cause, and that cost throughput."""
+    return lambda sample, best: cause(getattr(sample, role)) and costly(sample, best)
+
+
+def _takes(sample: StreamSample, best: float | None) -> bool:
+    return takes(sample, sample.sender, best)
+
+
+def _wants(sample: StreamSample, _best: float | None) -> bool:
+    return wants_cpu(sample.sender)
+
+
+def _never_idle(sample: StreamSample, best: float | None) -> bool:
+    return wants_cpu(sample.sender) and takes(sample, sample.sender, best)
+
+
 _RULES: Sequence[tuple[Kind, _Rule]] = (
     # First the causes of missing CPU time, then their effects: a receiver without a CPU closes
     # its window and drops messages; a sender without a CPU makes fewer calls.
-    (Kind.CPU_WAIT_RECEIVER_QUOTA, lambda it, best: throttled(it.receiver) and held_up(it, best)),
-    (
-        Kind.CPU_WAIT_SENDER_QUOTA,
-        lambda it, best: throttled(it.sender) and takes(it, it.sender, best),
-    ),
-    (Kind.CPU_WAIT_STEAL, lambda it, best: robbed(it.receiver) and held_up(it, best)),
-    (Kind.CPU_WAIT_STEAL, lambda it, best: robbed(it.sender) and wants_cpu(it.sender)),
+    (Kind.CPU_WAIT_RECEIVER_QUOTA, _wait(throttled, "receiver", held_up)),
+    (Kind.CPU_WAIT_SENDER_QUOTA, _wait(throttled, "sender", _takes)),
+    (Kind.CPU_WAIT_STEAL, _wait(robbed, "receiver", held_up)),
+    (Kind.CPU_WAIT_STEAL, _wait(robbed, "sender", _wants)),
     (Kind.BUFFER_LIMIT_RECEIVER, _of(window_limited)),  # too small for this round trip
-    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, lambda it, best: starved(it.receiver) and held_up(it, best)),
-    (Kind.CPU_WAIT_SENDER_PROGRAMS, lambda it, best: starved(it.sender) and _never_idle(it, best)),
+    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, _wait(starved, "receiver", held_up)),
+    (Kind.CPU_WAIT_SENDER_PROGRAMS, _wait(starved, "sender", _never_idle)),
     # Before the call rate: a thread that is always on its CPU may be inside its send calls.
     (Kind.CPU_BOUND_SENDER, _of(sender_on_cpu)),
     (Kind.CPU_BOUND_RECEIVER, _of(receiver_on_cpu)),
@@ -213,38 +225,18 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
     (Kind.CONGESTION, _of(congested)),
     (Kind.LOSS_LIMIT_PATH, _of(path_loss)),
     (Kind.LOSS_LIMIT_UNKNOWN, _of(unplaced_loss)),
-    (
-        Kind.CPU_WAIT_RECEIVER_QUOTA,
-        lambda it, best: throttled(it.receiver) and receiver_shut(it, best),
-    ),
-    (
-        Kind.CPU_WAIT_RECEIVER_PROGRAMS,
-        lambda it, best: starved(it.receiver) and receiver_shut(it, best),
-    ),
+    (Kind.CPU_WAIT_RECEIVER_QUOTA, _wait(throttled, "receiver", receiver_shut)),
+    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, _wait(starved, "receiver", receiver_shut)),
 )
 """The first rule that holds gives the limit."""
 
-
-def _never_idle(sample: StreamSample, best: float | None) -> bool:
-    return wants_cpu(sample.sender) and takes(sample, sample.sender, best)
-
-
 _BY_WAITS: Sequence[tuple[Kind, _Rule]] = (
-    (
-        Kind.CPU_WAIT_RECEIVER_QUOTA,
-        lambda it, best: throttled(it.receiver) and receiver_costs(it, best),
-    ),
-    (
-        Kind.CPU_WAIT_STEAL,
-        lambda it, best: any(robbed(end) and costs(it, end, best) for end in it.ends),
-    ),
-    (
-        Kind.CPU_WAIT_RECEIVER_PROGRAMS,
-        lambda it, best: starved(it.receiver) and receiver_costs(it, best),
-    ),
+    (Kind.CPU_WAIT_RECEIVER_QUOTA, _wait(throttled, "receiver", receiver_costs)),
+    (Kind.CPU_WAIT_STEAL, lambda it, best: any(robbed(e) and costs(it, e, best) for e in it.ends)),
+    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, _wait(starved, "receiver", receiver_costs)),
     (
         Kind.CPU_WAIT_SENDER_PROGRAMS,
-        lambda it, best: starved(it.sender) and costs(it, it.sender, best),
+        _wait(starved, "sender", lambda it, best: costs(it, it.sender, best)),
     ),
 )
 """Waits whose effect is not recorded. Such a wait must explain at least half of the missing

@@ -133,7 +133,6 @@ def takes(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = N
 
 
 def _as_fast_as(sample: StreamSample, best_bit_per_s: float | None) -> bool:
-    """Whether the trials without waits were hardly faster than this stream."""
     return best_bit_per_s is not None and (
         sample.throughput_bit_per_s > (1 - WAITED) * best_bit_per_s
     )
@@ -617,7 +616,7 @@ def sender_queue_drops(sample: StreamSample) -> bool:
 
 def packet_bound(samples: Iterable[StreamSample]) -> frozenset[tuple[str, str]]:
     """(cell, flow) of the streams whose frame rate equals the frame rate of streams with other
-    message sizes. A cell is one combination of settings, a flow one direction of data.
+    message sizes.
 
     Only UDP streams with messages of one frame count. Longer messages give frames of one size, and
     TCP cuts its own segments, so a limit in bit/s would look the same.

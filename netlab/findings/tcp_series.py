@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import asdict, dataclass
 from math import comb
 from statistics import StatisticsError, correlation, median
 from typing import TYPE_CHECKING
@@ -97,8 +96,6 @@ class StandingQueue:
     """Median of the round trip."""
     most_rtt_us: float
     """95th percentile of the round trip."""
-    overflowed: bool
-    """Whether segments were retransmitted: the queue may have been full."""
 
 
 def queue_of(sample: StreamSample) -> StandingQueue | None:
@@ -107,7 +104,8 @@ def queue_of(sample: StreamSample) -> StandingQueue | None:
     if series is None or not _can_be_judged(sample, series):
         return None
     rtts = sorted(series.rtt_us)
-    least, half, most = _shortest_us(sample, rtts), median(rtts), _at(rtts, 0.95)
+    least: float = min(rtts[0], sample.tcp.min_rtt_us or rtts[0])
+    half, most = median(rtts), _at(rtts, 0.95)
     rate = sample.throughput_bit_per_s / 8e6  # bytes a microsecond
     bytes_in_queue = rate * (most - least)
     if half - least < max(STANDING_US, OF_BASE * least) or bytes_in_queue < LEAST_BYTES:
@@ -119,9 +117,6 @@ def queue_of(sample: StreamSample) -> StandingQueue | None:
         least_rtt_us=least,
         half_rtt_us=half,
         most_rtt_us=most,
-        overflowed=any(
-            next_count > count for count, next_count in pairwise(series.retransmissions)
-        ),
     )
 
 
@@ -132,23 +127,18 @@ def queue_bytes(sample: StreamSample) -> float | None:
 
 
 def queues(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Notes about streams whose data waited in a queue: one per group of cells (combinations of
-    settings), with the figures of the trial with the longest queue.
+    """Notes about streams whose data waited in a queue: one per group of cells, with the figures of
+    the trial with the longest queue.
     """
-    return by_group(samples, Kind.QUEUE_ON_PATH, _judged)
 
+    def judged(sample: StreamSample) -> TrialFigures | None:
+        queue = queue_of(sample)
+        if queue is None:
+            return None
+        figures = {**asdict(queue), "queue_bytes": 1024 * round(queue.queue_bytes / 1024)}
+        return TrialFigures(size=queue.queue_bytes, figures=figures)
 
-def _judged(sample: StreamSample) -> TrialFigures | None:
-    queue = queue_of(sample)
-    if queue is None:
-        return None
-    figures = {
-        "queue_bytes": 1024 * round(queue.queue_bytes / 1024),
-        "least_rtt_us": queue.least_rtt_us,
-        "half_rtt_us": queue.half_rtt_us,
-        "most_rtt_us": queue.most_rtt_us,
-    }
-    return TrialFigures(size=queue.queue_bytes, figures=figures)
+    return by_group(samples, Kind.QUEUE_ON_PATH, judged)
 
 
 def _can_be_judged(sample: StreamSample, series: TcpSeries) -> bool:
@@ -161,11 +151,6 @@ def _can_be_judged(sample: StreamSample, series: TcpSeries) -> bool:
         and series.time_us[-1] - series.time_us[0] >= LEAST_US
         and not (sample.same_host or sample.paced or sample.imported or stolen)
     )
-
-
-def _shortest_us(sample: StreamSample, rtts: Sequence[int]) -> float:
-    kernel_least = sample.tcp.min_rtt_us
-    return min(rtts[0], kernel_least) if kernel_least else rtts[0]
 
 
 def _fits_window(sample: StreamSample, series: TcpSeries, rtt_us: float) -> bool:
@@ -239,8 +224,6 @@ class _SpanRate:
 
 @dataclass(frozen=True, slots=True)
 class _SlowRun:
-    """Consecutive spans below a rate."""
-
     from_us: int
     until_us: int
     spans: int
@@ -266,7 +249,11 @@ def recoveries_of(series: TcpSeries) -> tuple[Recovery, ...]:
         if run.after_loss
     )
     by_chance = 1 - (1 - sum(span.lost for span in spans) / len(spans)) ** (BEFORE + 1)
-    return after_losses if _at_least(len(after_losses), len(slow), by_chance) <= CHANCE else ()
+    as_many = sum(
+        comb(len(slow), count) * by_chance**count * (1 - by_chance) ** (len(slow) - count)
+        for count in range(len(after_losses), len(slow) + 1)
+    )
+    return after_losses if as_many <= CHANCE else ()
 
 
 def recovering_share(sample: StreamSample) -> float | None:
@@ -275,15 +262,16 @@ def recovering_share(sample: StreamSample) -> float | None:
     ``None`` if the share is not known; 0 if no recovery was detected.
     """
     series = sample.tcp_series
-    if series is None or not _can_show_recoveries(sample, series):
+    # tcp_info is recorded for the first stream only.
+    if series is None or sample.streams != 1 or sum(1 for _ in _spans(series)) < SPANS:
         return None
     length_us = series.time_us[-1] - series.time_us[0]
     return sum(recovery.length_us for recovery in recoveries_of(series)) / length_us
 
 
 def recoveries(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Notes about streams that recovered for much of their window: one per group of cells
-    (combinations of settings), with the figures of the worst trial.
+    """Notes about streams that recovered for much of their window: one per group of cells, with the
+    figures of the worst trial.
     """
     return by_group(samples, Kind.LOSS_RECOVERY, _judged_recoveries)
 
@@ -306,17 +294,6 @@ def _judged_recoveries(sample: StreamSample) -> TrialFigures | None:
     return TrialFigures(size=share, figures=figures)
 
 
-def _can_show_recoveries(sample: StreamSample, series: TcpSeries) -> bool:
-    """Whether the series shows the rate of the whole stream, and is long enough: tcp_info is
-    recorded for the first connection only.
-    """
-    return (
-        sample.streams == 1
-        and bool(series.retransmissions and series.delivered_bytes)
-        and sum(1 for _ in _spans(series)) >= SPANS
-    )
-
-
 def _spans(series: TcpSeries) -> Iterator[_SpanRate]:
     """Consecutive spans, each long enough for a rate."""
     if not series.retransmissions or not series.delivered_bytes:
@@ -332,14 +309,6 @@ def _spans(series: TcpSeries) -> Iterator[_SpanRate]:
             has_loss = series.retransmissions[end] > series.retransmissions[start]
             yield _SpanRate(from_us, until_us, delivered / (until_us - from_us), has_loss)
         start = end
-
-
-def _at_least(least: int, number: int, probability: float) -> float:
-    """The probability of at least ``least`` successes in ``number`` independent trials."""
-    return sum(
-        comb(number, count) * probability**count * (1 - probability) ** (number - count)
-        for count in range(least, number + 1)
-    )
 
 
 def _runs(spans: Sequence[_SpanRate], back: float) -> Iterator[_SlowRun]:
@@ -368,8 +337,7 @@ def _slow_run(run: Sequence[_SpanRate], *, after_loss: bool) -> _SlowRun:
 TEST = "latency_under_load"
 
 FULL = 0.9
-"""Minimum share of the wire ceiling (the highest payload rate of the link) for a path to count as
-full."""
+"""Minimum share of the wire ceiling for a path to count as full."""
 
 LEAST_LOST, TIMES_IDLE = 5, 10
 """Two minimums for the finding that requests were lost under load: the number of requests lost
@@ -404,7 +372,11 @@ def _of_cell(
         if 2 * len(record_evidence) <= len(records):
             continue
         names = dict.fromkeys(name for _, evidence in record_evidence for name in evidence)
-        figures: dict[str, float | None] = {name: _middle(name, record_evidence) for name in names}
+        figures: dict[str, float | None] = {}
+        for name in names:
+            values = [evidence.get(name) for _, evidence in record_evidence]
+            known_values = [value for value in values if value is not None]
+            figures[name] = median(known_values) if known_values else None
         figures |= {"trials": len(record_evidence), "of_trials": len(records)}
         yield finding(
             kind,
@@ -414,11 +386,6 @@ def _of_cell(
             in_trials(len(record_evidence), len(records)),
             tuple((record.cell, record.trial) for record, _ in record_evidence),
         )
-
-
-def _middle(name: str, record_evidence: list[tuple[Record, TrialEvidence]]) -> float | None:
-    values = [value for _, evidence in record_evidence if (value := evidence.get(name)) is not None]
-    return median(values) if values else None
 
 
 def _below_path(record: Record, link: Link | None) -> TrialEvidence | None:

@@ -283,7 +283,7 @@ LOOPBACK = ("lo", "lo0")
 
 @dataclass(frozen=True, slots=True)
 class _Role:
-    """One end (sender or receiver) of one flow, at one host."""
+    """One end of one flow, at one host."""
 
     host: str
     flow: str
@@ -386,7 +386,6 @@ def _directions(record: Record, link: Link) -> Iterator[tuple[str, bool, _Counte
 
 
 def _by_interface(record: Record) -> Iterator[list[_Role]]:
-    """The ends of a record's flows, grouped by host and interface."""
     together: dict[tuple[str, str], list[_Role]] = {}
     for flow in FLOWS:
         if flow + "throughput_bit_per_s" not in record.values:
@@ -462,7 +461,6 @@ def _words(record: Record, role: _Role, link: Link) -> EndWords | None:
 def _own_of_role(
     record: Record, role: _Role, end_words: EndWords, *, receiving: bool
 ) -> OwnBytes | None:
-    """The traffic that one role sent through its interface, or received from it."""
     sends = role.end == "sender"
     if record.settings.get("protocol") == "UDP":
         if sends == receiving:  # UDP sends nothing in the other direction
@@ -524,7 +522,6 @@ def _may_be_lost(counts: _Counted, link: Link) -> bool:
 
 
 def _wire_bytes(own: OwnBytes, link: Link) -> float:
-    """Bytes of our traffic on the wire, framing included."""
     if not own.frames:
         return 0.0
     ip_bytes = (own.payload + own.header) / own.frames - 14

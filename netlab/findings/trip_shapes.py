@@ -62,9 +62,7 @@ class LostFirst:
 
 
 def first_packet_lost(series: Iterable[Series]) -> Iterator[Finding]:
-    """A warning for each cell (combination of settings) with connections whose first packet was
-    lost.
-    """
+    """A warning for each cell with connections whose first packet was lost."""
     for cell in trip_cells(series):
         lossy = first_packets(cell)
         if not lossy:
@@ -101,10 +99,8 @@ def _lost_first(trial: TripTrial) -> LostFirst | None:
     values = [(middle_of(bucket, times.bits), count) for bucket, count in times.counts.items()]
     long = [(value, count) for value, count in values if value >= 9e8]
     near = [(value, count) for value, count in long if _near(value, half_ns)]
-    number_long, lost_count = (
-        sum(count for _value, count in long),
-        sum(count for _value, count in near),
-    )
+    number_long = sum(count for _value, count in long)
+    lost_count = sum(count for _value, count in near)
     first = sum(count for value, count in near if value <= _latest(TIMEOUTS_S[0], half_ns))
     stalled_ns = sum(trial.number(f"{end}_stalled_ns") or 0.0 for end in ENDS)
     if not lost_count or lost_count < MOST * number_long or first < FIRST * number_long:
@@ -151,9 +147,7 @@ groups if the CPU's wake-up time, or the delay, is at least this share of the di
 
 
 def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
-    """A note for each cell (combination of settings) whose times form two groups in more than half
-    of its trials.
-    """
+    """A note for each cell whose times form two groups in more than half of its trials."""
     for cell in trip_cells(series):
         timed = [
             (timed_trial, times)
@@ -196,7 +190,7 @@ def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
             known_facts |= fact
         wakes_us = as_number(known_facts.get("idle_state_latency_us")) or 0.0
         held_us = as_number(known_facts.get("interface_coalesce_rx_us")) or 0.0
-        if 1000 * wakes_us >= OF_DISTANCE * apart_ns and not _spins(trial, end):
+        if 1000 * wakes_us >= OF_DISTANCE * apart_ns and not trial.spins(end):
             return _(
                 "the CPUs of {host} may sleep in {state}, and need up to {time} to wake up",
                 host=host,
@@ -210,10 +204,6 @@ def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
                 time=_time(held_us),
             )
     return None
-
-
-def _spins(trial: TripTrial, end: str) -> bool:
-    return trial.record.settings.get(f"{end}_receive") == "spinning"
 
 
 def _time(time_us: float) -> str:
@@ -260,7 +250,8 @@ def _outliers(cell: TripCell, tails: Sequence[_Tail]) -> Finding:
     middle = tails[len(tails) // 2]
     waits = [waiting(tail.trial) for tail in tails]
     waited = sum(wait.waited_ns for wait in waits if wait is not None)
-    retransmitted = sum(_sent_again(tail.trial) for tail in tails)
+    again = [tail.trial.grown(end, "total_retrans") for tail in tails for end in ENDS]
+    retransmitted = float(sum(count or 0 for count in again))
     beyond, long = sum(tail.beyond_ns for tail in tails), sum(tail.long for tail in tails)
     figures: dict[str, float | None] = {
         "long_trips": middle.long,
@@ -302,18 +293,6 @@ def _tail(trial: TripTrial) -> _Tail | None:
         longest_ns=max(value for value, _n in long),
         beyond_ns=beyond_ns,
     )
-
-
-def _sent_again(trial: TripTrial) -> float:
-    """Segments that the TCP of both ends retransmitted within the window."""
-    total = 0.0
-    for end in ENDS:
-        begin, end_count = (
-            trial.number(f"{end}_tcp_{edge}_total_retrans") for edge in ("begin", "end")
-        )
-        if begin is not None and end_count is not None:
-            total += max(0.0, end_count - begin)
-    return total
 
 
 AXES = (
@@ -388,7 +367,14 @@ def _along(axis: str, cells: Sequence[TripCell], *, paired: bool) -> Iterator[_C
         aligned = _aligned([sides[position] for position in full], paired=paired)
         if not aligned or len(aligned[0][0]) < FEWEST:
             continue
-        side_means = [_means([side[number] for side in aligned]) for number in (0, 1)]
+        # The geometric mean of each block over the cells.
+        side_means = [
+            [
+                math.exp(mean([math.log(figure) for figure in block]))
+                for block in zip(*(side[number] for side in aligned), strict=True)
+            ]
+            for number in (0, 1)
+        ]
         yield _Compared(
             pairing=cells[0].group.pairing,
             axis=axis,
@@ -421,13 +407,6 @@ def _aligned(
     return [pairs_by_block(a, b) for a, b in common_sides]
 
 
-def _means(sides: Sequence[Sequence[float]]) -> list[float]:
-    """The geometric mean of each block over the cells."""
-    return [
-        math.exp(mean([math.log(figure) for figure in block])) for block in zip(*sides, strict=True)
-    ]
-
-
 def _settings_of(cell: TripCell) -> dict[str, Level]:
     settings: Mapping[str, Value] = cell.trials[0].record.settings
     plain = {name: value for name, value in settings.items() if not isinstance(value, list)}
@@ -435,7 +414,6 @@ def _settings_of(cell: TripCell) -> dict[str, Level]:
 
 
 def _figures(cell: TripCell) -> dict[int, float]:
-    """Trial → its mean time, for undisturbed trials."""
     return {trial.record.trial: mean for trial in cell.calm if (mean := trial.mean_ns) is not None}
 
 
@@ -450,18 +428,26 @@ def _finding(
         "n": together.n,
         "compared": len(single),
         "differing": len(ratios),
-        **_of_pairs(ratios if apart else []),
     }
+    if apart and len(ratios) == 1:
+        figures["only_ratio"] = ratios[0]
+    elif apart:
+        figures |= {"least_ratio": min(ratios), "most_ratio": max(ratios)}
     if mean_ratio is not None and not apart:
         figures |= {"ratio": mean_ratio, "low_ratio": together.low, "high_ratio": together.high}
     is_difference = mean_ratio is not None or apart
     if not is_difference and together.smallest_ratio is not None:
         figures["detectable_share"] = together.smallest_ratio - 1
-    words = {"baseline": _named(compared.axis, compared.baseline)}
+    axis, baseline, contender = compared.axis, compared.baseline, compared.contender
+    if axis == "protocol":
+        words, group = {"baseline": str(baseline)}, Group(compared.pairing, str(contender))
+    else:
+        words = {"baseline": setting(axis, baseline)}
+        group = Group(compared.pairing, conditions=((axis, contender),))
     if len(single) > 1:
         words["pairs_of_cells"] = _("{number} pairs of cells", number=len(single))
     kind = Kind.COMPARISON_DIFFERS if is_difference else Kind.COMPARISON_INCONCLUSIVE
-    return finding(kind, _group(compared), compared.cells, figures, words)
+    return finding(kind, group, compared.cells, figures, words)
 
 
 def _agree(mean_ratio: float | None, ratios: Sequence[float]) -> bool:
@@ -469,19 +455,3 @@ def _agree(mean_ratio: float | None, ratios: Sequence[float]) -> bool:
     direction.
     """
     return mean_ratio is not None and all((ratio > 1) == (mean_ratio > 1) for ratio in ratios)
-
-
-def _of_pairs(ratios: Sequence[float]) -> dict[str, float | None]:
-    if len(ratios) < 2:
-        return {"only_ratio": ratios[0] if ratios else None}
-    return {"least_ratio": min(ratios), "most_ratio": max(ratios)}
-
-
-def _group(compared: _Compared) -> Group:
-    if compared.axis == "protocol":
-        return Group(compared.pairing, str(compared.contender))
-    return Group(compared.pairing, conditions=((compared.axis, compared.contender),))
-
-
-def _named(axis: str, level: Level) -> str:
-    return str(level) if axis == "protocol" else setting(axis, level)

@@ -59,10 +59,9 @@ def links(
     """One finding per pairing whose best share of the ceiling is at most about a tenth, or matches
     another lower rate that links negotiate.
 
-    ``of_hosts``: cells that a host limits. ``of_mesh``: cells that a finding about a mesh (several
-    hosts, each measured with the others) already calls slow. If a pairing is fastest in one of
-    these cells, its link is not suspected. ``slower_links``: pairings that already have a finding
-    about a slower link.
+    ``of_hosts``: cells that a host limits. ``of_mesh``: cells that a finding about a mesh already
+    calls slow. If a pairing is fastest in one of these cells, its link is not suspected.
+    ``slower_links``: pairings that already have a finding about a slower link.
     """
     if link is None:
         return ()
@@ -83,7 +82,14 @@ def links(
         if pairing in slower_links or not large or at_best.cell in {*of_hosts, *of_mesh}:
             continue
         step = step_of(best[pairing] * link.rate_bit_per_s, link.rate_bit_per_s)
-        if best[pairing] > FAR_BELOW and not (step and _several(points, step, link)):
+        at_step = [
+            point.highest_ceiling or 0
+            for share, point, _ in points
+            if step and step_of(share * link.rate_bit_per_s, link.rate_bit_per_s) == step
+        ]
+        # Enough cells at the step rule out chance.
+        several = len(at_step) >= SEVERAL or len(set(map(round, at_step))) > 1
+        if best[pairing] > FAR_BELOW and not several:
             continue
         other_shares = [share for other_pairing, share in best.items() if other_pairing != pairing]
         findings.append(
@@ -101,17 +107,6 @@ def links(
             )
         )
     return tuple(findings)
-
-
-def _several(points: Iterable[tuple[float, Point, int]], step: float, link: Link) -> bool:
-    """Whether enough cells reach the rate ``step`` to rule out chance."""
-    at_step = [
-        point
-        for share, point, _ in points
-        if step_of(share * link.rate_bit_per_s, link.rate_bit_per_s) == step
-    ]
-    ceilings = {round(point.highest_ceiling or 0) for point in at_step}
-    return len(at_step) >= SEVERAL or (len(at_step) > 1 and len(ceilings) > 1)
 
 
 def hosts(
@@ -182,7 +177,6 @@ def _interface(host: str, facts: Mapping[str, Any], link: Link | None) -> Iterat
 
 
 def _virtual(facts: Facts) -> Iterator[Finding]:
-    """One finding for all hosts under one hypervisor."""
     under: dict[str, list[str]] = {}
     for host, readings in facts.items():
         names = {str(reading["virtual"]) for reading in readings if reading.get("virtual")}
@@ -214,19 +208,27 @@ def doubts(
     Such changes raise no doubt.
     """
     streams = tuple(samples)
+
+    def smaller_mtu(sample: StreamSample) -> Kind | None:
+        return Kind.MTU_MISMATCH_STREAM if has_smaller_mtu(sample) else None
+
+    def is_off(_sample: StreamSample, end: StreamEnd) -> bool:
+        return end.judged and end.clock_ppm is not None and abs(end.clock_ppm) > CLOCK_PPM
+
+    def is_disturbed(sample: StreamSample, end: StreamEnd) -> bool:
+        # Waits that the end's own quota caused do not count, nor those that are the limit.
+        waited = starved(end) and not throttled(end)
+        return (waited or robbed(end)) and limit_of(sample) not in _TAKEN
+
     return (
         *above_ceiling(streams),
-        *(() if "interface_mtu_bytes" in changed else findings_of(streams, _smaller_mtu)),
+        *(() if "interface_mtu_bytes" in changed else findings_of(streams, smaller_mtu)),
         *(() if "congestion" in changed else _congestion(streams)),
         *_clock_steps(streams),
-        *_of_hosts(streams, Kind.CLOCK_RATE, lambda sample, end: _is_off(end), _CLOCK),
-        *_of_hosts(streams, Kind.OTHER_LOAD, _is_disturbed, _LOAD),
+        *_of_hosts(streams, Kind.CLOCK_RATE, is_off, ("clock_ppm",)),
+        *_of_hosts(streams, Kind.OTHER_LOAD, is_disturbed, ("run_queue_share", "steal_share")),
         *power_saving(notes),
     )
-
-
-def _smaller_mtu(sample: StreamSample) -> Kind | None:
-    return Kind.MTU_MISMATCH_STREAM if has_smaller_mtu(sample) else None
 
 
 def has_smaller_mtu(sample: StreamSample) -> bool:
@@ -280,37 +282,16 @@ def clock_steps_of_round_trips(run: Run) -> Iterator[Finding]:
         yield finding(Kind.CLOCK_STEP, Group(host=host), tuple(cells), figures)
 
 
-_CLOCK: Mapping[str, Callable[[StreamEnd], float | None]] = {"clock_ppm": lambda end: end.clock_ppm}
-_LOAD: Mapping[str, Callable[[StreamEnd], float | None]] = {
-    "run_queue_share": lambda end: end.run_queue_share,
-    "steal_share": lambda end: end.steal_share,
-}
-
-
-def _is_off(end: StreamEnd) -> bool:
-    return end.judged and end.clock_ppm is not None and abs(end.clock_ppm) > CLOCK_PPM
-
-
 _TAKEN = frozenset(
     {Kind.CPU_WAIT_SENDER_PROGRAMS, Kind.CPU_WAIT_RECEIVER_PROGRAMS, Kind.CPU_WAIT_STEAL}
 )
-
-
-def _is_disturbed(sample: StreamSample, end: StreamEnd) -> bool:
-    """Whether other machines or programs used the end's CPU, although the lack of CPU time is not
-    the limit of the stream.
-
-    Waits that the end's own quota caused do not count.
-    """
-    waited = starved(end) and not throttled(end)
-    return (waited or robbed(end)) and limit_of(sample) not in _TAKEN
 
 
 def _of_hosts(
     samples: Iterable[StreamSample],
     kind: Kind,
     rule: Callable[[StreamSample, StreamEnd], bool],
-    figures: Mapping[str, Callable[[StreamEnd], float | None]],
+    figures: Iterable[str],
 ) -> Iterator[Finding]:
     """One finding per host, over the cells in which the rule holds for this host in more than half
     of the trials.
@@ -328,35 +309,27 @@ def _of_hosts(
         }
         if shown_cells:
             ends = [end for shown_ends in shown_cells.values() for end in shown_ends]
-            worst = {name: _worst(map(figure, ends)) for name, figure in figures.items()}
+            worst: dict[str, float | None] = {}
+            for name in figures:
+                values = [value for end in ends if (value := getattr(end, name)) is not None]
+                worst[name] = max(values, key=abs, default=None)
             yield finding(kind, Group(host=host), tuple(shown_cells), worst)
-
-
-def _worst(values: Iterable[float | None]) -> float | None:
-    return max((value for value in values if value is not None), key=abs, default=None)
 
 
 def power_saving(facts: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
     """Hosts whose CPUs or interfaces save power, by their facts before or after the run."""
     hosts: dict[str, dict[str, str]] = {}
     for note in facts:
-        host_facts = note.get("facts")
-        if isinstance(host_facts, Mapping):
-            hosts.setdefault(str(note.get("host", "")), {}).update(_savings(host_facts))
+        of_host = note.get("facts")
+        if not isinstance(of_host, Mapping):
+            continue
+        savings = hosts.setdefault(str(note.get("host", "")), {})
+        if governors := SAVING & {*str(of_host.get("governor")).split(",")}:
+            savings["governor"] = ", ".join(sorted(governors))
+        if of_host.get("power_plan") in SAVING_PLANS:
+            savings["power_plan"] = str(of_host["power_plan"])
+        if of_host.get("interface_eee") == "active":
+            savings["interface_eee"] = "active"
     for host, words in hosts.items():
         if words:
             yield finding(Kind.POWER_SAVING, Group(host=host), words=words)
-
-
-def _savings(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Name of a fact that shows power saving → its value."""
-    savings = {}
-    governors = SAVING & {*str(facts.get("governor")).split(",")}
-    if governors:
-        savings["governor"] = ", ".join(sorted(governors))
-    plan = facts.get("power_plan")
-    if plan in SAVING_PLANS:
-        savings["power_plan"] = str(plan)
-    if facts.get("interface_eee") == "active":
-        savings["interface_eee"] = "active"
-    return savings

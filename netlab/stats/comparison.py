@@ -135,9 +135,11 @@ def pairs_by_block(
 def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
     """The p values adjusted for their number.
 
-    An adjusted p is the lowest false discovery rate at which ``benjamini_hochberg`` rejects the
-    hypothesis. For the p of rank k among m values it is m p / k, or the adjusted value of the next
-    larger p if that is smaller (Yekutieli and Benjamini, J. Stat. Plan. Inference 82, 1999).
+    An adjusted p is the lowest false discovery rate (the average share of rejected hypotheses that
+    are rejected wrongly) at which the hypothesis is rejected, for tests that are independent or
+    positively dependent (Benjamini and Hochberg, J. R. Stat. Soc. B 57, 1995). For the p of rank k
+    among m values it is m p / k, or the adjusted value of the next larger p if that is smaller
+    (Yekutieli and Benjamini, J. Stat. Plan. Inference 82, 1999).
     Raises ValueError for a p outside of 0 to 1.
     """
     if any(not 0 <= p <= 1 for p in p_values):
@@ -151,28 +153,15 @@ def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
     return tuple(results)
 
 
-def benjamini_hochberg(p_values: Sequence[float], rate: float = 0.05) -> tuple[bool, ...]:
-    """For each of many hypotheses, whether to reject it with a false discovery rate up to ``rate``.
-
-    The false discovery rate is the average share of rejected hypotheses that are rejected wrongly
-    (Benjamini and Hochberg, J. R. Stat. Soc. B 57, 1995). Among m hypotheses, let k be the highest
-    rank whose p is at most k / m times ``rate``: all hypotheses up to this rank are rejected.
-
-    Assumes tests that are independent or positively dependent. Raises ValueError for a p outside of
-    0 to 1.
-    """
-    return tuple(p <= rate for p in adjusted(p_values))
-
-
 def judged_together(
     comparisons: Sequence[ComparisonResult], rate: float = 0.05
 ) -> tuple[ComparisonResult, ...]:
     """The comparisons with their verdicts corrected for the number of comparisons.
 
-    A verdict "different" remains if ``benjamini_hochberg`` rejects the hypothesis too; otherwise it
-    is replaced by "not shown to be different". ``smallest_ratio`` is computed again for a
-    stricter significance level. If r of the m comparisons with a p value are rejected, this level
-    is ``rate`` (r + 1) / m, which one more rejection would need.
+    A verdict "different" remains if the adjusted p is at most ``rate``; otherwise it is replaced by
+    "not shown to be different". ``smallest_ratio`` is computed again for a stricter significance
+    level: if r of the m comparisons with a p value are rejected, it is ``rate`` (r + 1) / m, which
+    one more rejection would need.
     """
     tested = [at for at, result in enumerate(comparisons) if result.p is not None]
     p_values = [comparisons[at].p or 0.0 for at in tested]

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from made_samples import ACCOUNT, CEILING, NONE_DROPPED, account_of, changed, losses_of, tcp, udp
 
+from netlab.findings.derived import StreamSample
 from netlab.findings.distance import PathLoss, is_gentle, path_loss
+from netlab.trial.record import FlowValues
+
+
+def sent(segments: int, **figures: Any) -> StreamSample:
+    edges = {"begin": 10, "end": 10 + segments}
+    values = {f"sender_tcp_{edge}_data_segs_out": count for edge, count in edges.items()}
+    return tcp(measured=FlowValues(values, ""), **figures)
 
 
 def test_the_loss_of_a_direction_is_that_of_all_streams_with_known_counts() -> None:
     again = changed(ACCOUNT, retransmissions=3)
     gentle = 0.5 * CEILING
-    segments = {("known", 1, ""): 5_000, ("four", 1, ""): 70, ("no count", 1, ""): 70}
     samples = [
-        tcp(cell="four", streams=4, tcp=again),
-        tcp(cell="no count", tcp=account_of()),
-        tcp(cell="no segments", tcp=again),
+        sent(70, streams=4, tcp=again),
+        sent(70, tcp=account_of()),
+        tcp(tcp=again),
         udp(losses=losses_of(sent=None, lost=70)),
         udp(losses=losses_of(sent=70, lost=None)),
         udp(sent=70, lost=7, packets_a_message=2),
-        tcp(cell="known", tcp=again),
+        sent(5_000, tcp=again),
         udp(sent=1_000, lost=7),
         udp(sent=2_000, lost=2, offered_bit_per_s=gentle),
         udp(sent=4_000, lost=0, offered_bit_per_s=gentle),
@@ -30,7 +39,7 @@ def test_the_loss_of_a_direction_is_that_of_all_streams_with_known_counts() -> N
         ),
     ]
     # The first six are left out. The last one lost its messages in the receiving host.
-    assert path_loss(samples, segments) == PathLoss(
+    assert path_loss(samples) == PathLoss(
         packets=5_000 + 1_000 + 2_000 + 4_000 + 8_000,
         lost=3 + 7 + 2 + 0 + 8,
         gentle_packets=2_000 + 4_000,

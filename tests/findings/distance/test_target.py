@@ -64,7 +64,7 @@ def made(
 def found_in(run: Analysis, facts: dict[str, Any]) -> list[Finding]:
     hosts = {host for record in run.records for host in (record.server, record.client) if host}
     noted = {host: [facts] for host in hosts}
-    return [*at_a_distance(run, run.samples, noted, run.plan.link, run.plan.target)]
+    return [*at_a_distance(run.samples, noted, run.plan.link, run.plan.target)]
 
 
 def only(findings: list[Finding]) -> Finding:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import SimpleNamespace
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from made_samples import ACCOUNT, changed, end_of, tcp, udp
@@ -21,6 +21,7 @@ from netlab.findings.distance import (
     one_ways,
 )
 from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.trial.record import FlowValues
 
 ALPHA, BETA = end_of(host="alpha"), end_of(host="beta")
 TARGET = LongPath(0.1, 8e7)
@@ -30,15 +31,17 @@ Trial = tuple[StreamSample, dict[str, Any]]
 """A sample, and the values of its record without the prefix of its flow."""
 
 
-def latest_of(trials: Iterable[Trial], buffer: int | str | None) -> Any:
-    prefixes = {"": "", "to client": "to_client_"}
-    return {
-        (sample.cell, sample.trial): SimpleNamespace(
-            settings={"socket_buffer_bytes": buffer},
-            values={prefixes[sample.flow] + name: value for name, value in values.items()},
+def recorded(trials: Iterable[Trial], buffer: int | str | None) -> list[StreamSample]:
+    """The samples with a record of these values, and of this socket buffer."""
+    settings = {} if buffer is None else {"socket_buffer_bytes": buffer}
+    return [
+        changed(
+            sample,
+            measured=FlowValues(values, ""),
+            record=replace(sample.record, settings=settings),
         )
         for sample, values in trials
-    }
+    ]
 
 
 def judged(
@@ -48,9 +51,8 @@ def judged(
     link: Link | None = None,
     buffer: int | None = None,
 ) -> list[Finding]:
-    run = cast("Any", SimpleNamespace(latest=latest_of(trials, buffer)))
     noted = {host: [known] for host, known in facts.items()}
-    return [*at_a_distance(run, [sample for sample, _ in trials], noted, link, target)]
+    return [*at_a_distance(recorded(trials, buffer), noted, link, target)]
 
 
 def stream(mbit_per_s: float, ceiling: float | None = None, **more: Any) -> StreamSample:
@@ -87,11 +89,11 @@ def test_the_streams_of_a_direction_have_its_loss_and_their_smallest_buffers() -
         (back, counted(10, 30) | {options: ""}),
         (other, counted(5, 9) | {options: "sack"}),
     ]
-    samples = [sample for sample, _ in trials]
+    samples = recorded(trials, 2_000)
     # Not known: how many segments the third trial sent. A queue was full in the second one.
-    assert [*one_ways(samples, latest_of(trials, 2_000))] == [
+    assert [*one_ways(samples)] == [
         OneWay(
-            samples=tuple(there),
+            samples=tuple(samples[:3]),
             asked_bytes=2_000,
             buffers=BuffersInEffect(
                 auto_tuning=False,
@@ -104,14 +106,14 @@ def test_the_streams_of_a_direction_have_its_loss_and_their_smallest_buffers() -
             loss=PathLoss(packets=100, lost=3),
         ),
         OneWay(
-            samples=(back,),
+            samples=(samples[3],),
             asked_bytes=2_000,
             buffers=BuffersInEffect(auto_tuning=False, announced_bytes=60_000),
             segment_bytes=1000,
             loss=PathLoss(packets=20, lost=8),
         ),
         OneWay(
-            samples=(other,),
+            samples=(samples[4],),
             asked_bytes=2_000,
             buffers=BuffersInEffect(auto_tuning=False, send_bytes=3_000, window_scaling=False),
             segment_bytes=1000,
@@ -119,7 +121,7 @@ def test_the_streams_of_a_direction_have_its_loss_and_their_smallest_buffers() -
         ),
     ]
     # A size that is not a number of bytes is none that was requested.
-    assert next(one_ways(samples, latest_of(trials, "most"))).asked_bytes is None
+    assert next(one_ways(recorded(trials, "most"))).asked_bytes is None
 
 
 def test_a_failed_target_has_all_limits_in_order_with_hosts_and_figures() -> None:

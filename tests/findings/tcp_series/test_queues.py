@@ -90,14 +90,13 @@ def test_a_window_too_small_for_the_round_trip_gives_no_queue_finding() -> None:
     assert queue_of(sample_of(longer, PATH.base_us)) is None
 
 
-def test_a_queue_of_constant_length_is_reported_without_an_overflow() -> None:
+def test_a_queue_of_constant_length_and_one_that_overflows_are_reported() -> None:
     steady = flow(changed(PATH, window=130_000), chance(1))
     queue = queue_of(sample_of(steady, PATH.base_us))
     assert queue is not None
     assert queue.queue_bytes == pytest.approx(80_000, rel=0.1)
-    assert not queue.overflowed
     full = queue_of(sample_of(flow(PATH, chance(1)), PATH.base_us))
-    assert full is not None and full.overflowed
+    assert full is not None
 
 
 SERIES = flow(PATH, chance(7))
@@ -131,7 +130,7 @@ def test_without_delivered_bytes_the_queue_is_computed_from_the_throughput() -> 
     bare = changed(bare, time_us=(0, *(time + 1 for time in SERIES.time_us)))
     bare = changed(bare, cwnd_bytes=(MOST, *SERIES.cwnd_bytes))
     queue = queue_of(sample_of(bare, None, throughput_bit_per_s=40e6))
-    assert queue is not None and not queue.overflowed
+    assert queue is not None
     assert queue.queue_bytes == pytest.approx(100_000, rel=0.1)
 
 
@@ -192,7 +191,6 @@ def test_a_queue_exactly_at_every_threshold_is_reported_with_its_figures() -> No
         least_rtt_us=20_000,
         half_rtt_us=30_000,
         most_rtt_us=35_000,
-        overflowed=False,
     )
     assert queue_of(at_thresholds()) == queue
     assert queue_of(at_thresholds(delivered_bytes=33)) == queue  # 0.99 bytes in flight
