@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from netlab.cli.imports import import_
 from netlab.cli.lab import lab, probes
 from netlab.cli.measure import init, measure
 from netlab.cli.options import (
@@ -46,7 +45,16 @@ from netlab.cli.output import (
     show_usage,
     width,
 )
-from netlab.cli.report import check, compare, export, history, report, show_overview, show_written
+from netlab.cli.report import (
+    check,
+    compare,
+    export,
+    history,
+    import_,
+    report,
+    show_overview,
+    show_written,
+)
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.interpreter import without_collector
 from netlab.runner.ending import interruptible, raise_swallowed
