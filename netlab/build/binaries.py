@@ -238,8 +238,7 @@ def build(
     """The probe for a target, as in a release, built from its sources.
 
     The probe is kept in ``sources.into/TARGET`` under a hash of the sources and the compiler. So
-    whoever switches back to an earlier branch need not build again. Raises the errors of
-    ``make.run_make``.
+    whoever switches back to an earlier branch need not build again. Errors as in ``run_make``.
     """
     compiler = compiler or compiler_for(target)
     place = _cache_path(sources, target, compiler, target.file_name)

@@ -1,15 +1,9 @@
 """Sets up one host of the lab and executes its sshd, as a script that does not import netlab.
 
-It runs inside the host's network, mount, process and host-name namespaces. It waits on standard
-input for the description of the host (one JSON line). Then it gives the host an /etc/passwd, a home
-and a /run that are invisible outside, and executes sshd. The process that starts this script first
-records the script's process number. If the starting process dies, the input ends without a line,
-and this script ends too.
-
-A host with Windows programs also gets a drive C, and its wine starts before its sshd.
-
-All files that this script makes are on file systems in memory, which vanish with the host's mount
-namespace.
+It runs inside the host's network, mount, process and host-name namespaces, and waits on standard
+input for the description of the host (one JSON line). If the process that starts it dies, the input
+ends without a line, and this script ends too. All files that it makes are on file systems in
+memory, which vanish with the host's mount namespace.
 """
 
 import json

@@ -1,11 +1,10 @@
 """Makes and removes namespaces, the management network, the switch, and cables shaped by tc.
 
 The kernel's token bucket (tbf) counts the 14 bytes of Ethernet header and no other framing. Its
-size table (stab) adds the rest: FCS 4, preamble and start 8, gap 12, and the minimum frame size.
-This is exact only if no super-packet (GSO) reaches the queue: tbf splits super-packets itself and
-counts the segments without the table. ``gso_max_segs 1`` keeps TCP from producing super-packets;
-disabling the offloads with ethtool is not enough. A router forwards super-packets unchanged, so the
-hosts' ends of its cables must not produce any either.
+size table (stab) adds the rest. This is exact only if no super-packet (GSO) reaches the queue: tbf
+splits super-packets itself and counts the segments without the table. ``gso_max_segs 1`` keeps TCP
+from producing them; to disable the offloads is not enough. A router forwards super-packets
+unchanged, so the hosts' ends of its cables must not produce any either.
 """
 
 from __future__ import annotations
@@ -182,7 +181,16 @@ def make(plan: LabPlan) -> None:
         _make_host(plan, host, SYSCTLS)
     run("ip", "link", "set", "dev", plan.bridge, "up")
     if plan.switch is not None:
-        _make_switch(plan.switch, [SWITCH, SECOND_SWITCH][: 1 + any(h.second for h in plan.hosts)])
+        # In a namespace of its own, this machine's packet filters do not apply.
+        run("ip", "netns", "add", plan.switch)
+        run("ip", "netns", "exec", plan.switch, "sysctl", "-q", "-w", *SWITCH_SYSCTLS)
+        for bridge in [SWITCH, SECOND_SWITCH][: 1 + any(host.second for host in plan.hosts)]:
+            # fmt: off
+            run(
+                "ip", "-n", plan.switch, "link", "add", "name", bridge, "up", "type", "bridge",
+                "stp_state", "0", "forward_delay", "0", "mcast_snooping", "0",
+            )
+            # fmt: on
     if plan.device is not None:
         _make_host(plan, plan.device, ROUTER_SYSCTLS)
     for cable in plan.cables:
@@ -218,19 +226,6 @@ def _make_host(plan: LabPlan, host: LabHost, sysctls: tuple[str, ...]) -> None:
     run("ip", "-n", host.namespace, "address", "add", address, "dev", "management")
     run("ip", "-n", host.namespace, "link", "set", "dev", "lo", "up")
     run("ip", "-n", host.namespace, "link", "set", "dev", "management", "up")
-
-
-def _make_switch(namespace: str, bridges: list[str]) -> None:
-    """Make bridges in their own namespace, where this machine's packet filters do not apply."""
-    run("ip", "netns", "add", namespace)
-    run("ip", "netns", "exec", namespace, "sysctl", "-q", "-w", *SWITCH_SYSCTLS)
-    for bridge in bridges:
-        # fmt: off
-        run(
-            "ip", "-n", namespace, "link", "add", "name", bridge, "up", "type", "bridge",
-            "stp_state", "0", "forward_delay", "0", "mcast_snooping", "0",
-        )
-        # fmt: on
 
 
 def _make_cable(cable: Cable) -> None:

@@ -1,8 +1,8 @@
 """The options of a lab, and its plan: hosts, cables, names and addresses; touches no system.
 
 A plan is saved before its first piece is made, so that ``down`` knows all possible pieces after a
-crash. Names follow from the lab's name and its slot. A slot is a number that no other lab of this
-machine has; it determines addresses and interface names.
+crash. Names follow from the lab's name and its slot, a number that no other lab of this machine
+has; it determines addresses and interface names.
 """
 
 from __future__ import annotations
@@ -164,10 +164,6 @@ class LabOptions:
             raise UsageError(f"{hosts}: a lab with a router has two hosts, one at each end")
         if not self.routed and self.linux is not None and not 2 <= self.linux <= MOST_LINUX_HOSTS:
             raise UsageError(f"--linux {self.linux}: a lab has 2 to {MOST_LINUX_HOSTS} Linux hosts")
-        self._check_device()
-        self._check_named_hosts()
-
-    def _check_device(self) -> None:
         if not self.routed and (self.device_rate, self.device_queue_frames) != (None, None):
             raise UsageError("--device-rate and --device-queue need `--topology router`")
         if self.device_rate is not None and not 64e3 <= self.device_rate <= 400e9:
@@ -179,6 +175,7 @@ class LabOptions:
                 raise UsageError(f"{option}: a queue holds 1 frame or more")
             if self.device_rate is None and self.rate is None:
                 raise UsageError("--device-queue needs --device-rate or --rate")
+        self._check_named_hosts()
 
     def _check_named_hosts(self) -> None:
         """Check the options that name a host."""

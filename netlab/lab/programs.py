@@ -1,10 +1,8 @@
 """The system programs that the lab uses, a try of its needs, and the CPU quota of a host.
 
-Each try runs in its own namespaces, which end with the try; the machine is not changed. For a
-quota, one control group (cgroup v1 or v2) has all processes of the host, and the kernel gives it a
-limited CPU time in each period. When this time is used up, the processes wait for the next period
-(throttling). Work outside processes has no quota: the kernel forwards and receives frames in
-softirq, on the core on which the sender runs.
+For a quota, one control group (cgroup v1 or v2) has all processes of the host, and the kernel gives
+it a limited CPU time in each period. Work outside processes has no quota: the kernel forwards and
+receives frames in softirq, on the core on which the sender runs.
 """
 
 from __future__ import annotations
@@ -331,7 +329,10 @@ class LabNeed:
 
 
 def examine() -> tuple[LabNeed, ...]:
-    """Everything that a lab needs, present or missing, in the order in which to fix it."""
+    """Everything that a lab needs, present or missing, in the order in which to fix it.
+
+    Each try runs in its own namespaces, which end with the try; the machine is not changed.
+    """
     linux, windows = missing_packages(), missing_for_windows()
     needs = [_root(), _programs(LINUX, linux)]
     can_try = all(need.remedy is None for need in needs)

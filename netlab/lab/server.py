@@ -99,7 +99,7 @@ def start(
 ) -> None:
     """Start the host's sshd; ``await_ready`` waits for it.
 
-    ``windows``: see windows.wish_of. ``frames``: whether a Linux host's account may send raw
+    ``windows``: see state.wish_of. ``frames``: whether a Linux host's account may send raw
     frames. ``sudo``: see sudo.wish_of. ``inherited``: open files that stay open as long as the host
     exists.
     """

@@ -1,16 +1,8 @@
 """A lab's folder under /run, the lock on all labs, and what its Windows hosts start from.
 
-A reboot empties /run and also removes the namespaces. Only root can access the folder, because it
-contains the client's private key. The folder also reserves the lab's name: ``up`` makes it first,
-``down`` removes it last.
-
-A Windows host's sshd is OpenSSH as on the Linux hosts. The login shell passes each command to
-launch.exe (launch.c), which handles the command like the sshd of OpenSSH for Windows. The host's
-files are on drive C: the host's root directory has a folder ``C:``, so that SFTP paths are
-``/C:/Users/netlab/…``. Every such host starts from a template, a finished wine prefix: drive C, the
-registry, an account. Making one takes about ten seconds and 700 MB, so it is made once per version
-of wine and kept. A host mounts a file system in memory over the template (overlayfs): the host
-reads the template's files, and what the host writes vanishes when the host ends.
+Only root can access the folder, because it contains the client's private key. The folder also
+reserves the lab's name: ``up`` makes it first, ``down`` removes it last. A reboot empties /run and
+also removes the namespaces.
 """
 
 from __future__ import annotations
@@ -198,6 +190,12 @@ def _write_whole(path: Path, text: str) -> None:
     half.rename(path)
 
 
+# A Windows host's sshd is OpenSSH as on the Linux hosts. The login shell passes each command to
+# launch.exe (launch.c), which handles it like the sshd of OpenSSH for Windows. The host's files are
+# on drive C: its root directory has a folder ``C:``, so SFTP paths are ``/C:/Users/netlab/…``.
+# Every such host starts from a template, a finished wine prefix: drive C, the registry, an account.
+# It is made once per version of wine. A host mounts a file system in memory over it (overlayfs): it
+# reads the template's files, and what it writes vanishes when the host ends.
 CACHE = Path("/var/cache/netlab")
 TEMPLATE = "wine-template-"
 HALF_MADE = "half-made-"

@@ -1,13 +1,9 @@
 """Disk: durable files, folders and locks on each system, and a disk's error in one sentence.
 
 A file below a run folder is opened from that folder, name by name. No name may be a link, so that a
-run folder from elsewhere cannot refer to files outside of itself. Of the modules that read runs,
-only this one depends on the system.
-
-POSIX systems open a name from a descriptor of its folder, and refuse a link in the same call. So
-nobody can exchange the name between a check and the call. On Windows, each name is checked first
-and then opened by its path. So a link or a junction in a folder from elsewhere is refused there
-too, but not one that somebody creates while netlab reads.
+run folder from elsewhere cannot refer to files outside of itself. POSIX systems refuse a link in
+the call that opens the name. On Windows, each name is checked first, so a link that somebody
+creates while netlab reads is not refused.
 """
 
 from __future__ import annotations

@@ -206,7 +206,7 @@ class RunFolder:
         """Write a record; with ``durable`` it is on the disk when this returns.
 
         Raises ValueError for a record that is not in the plan or not valid (see
-        ``records.to_json``), StoreError if the disk refuses.
+        ``record.to_json``), StoreError if the disk refuses.
         """
         if (record.cell, record.trial) not in self._planned:
             raise ValueError(f"{record.cell}, trial {record.trial}, is not in the plan")

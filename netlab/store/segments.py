@@ -490,7 +490,7 @@ class TrialIndex:
 
     def outline(self, row: int) -> Record:
         """The record without its settings, and with the values only by which trials are repeated
-        and cells end. ``records.outline`` keeps all values if data stopped; this one does not.
+        and cells end. ``matrix.outline`` keeps all values if data stopped; this one does not.
         """
         import numpy as np
 

@@ -1,11 +1,9 @@
 """Describes for inside.py how a host's account may change settings of the host with ``sudo``.
 
-The ``sudo`` of a host is client.py. It hands its command line to helper.py, which runs beside the
-host's sshd, checks whether the command is allowed, and runs the program. So no program of the
-account gets additional rights. The helper is not root either: it has a user id of its own and the
-capability CAP_NET_ADMIN, which the kernel checks for the network namespace of the process. So even
-a mistake in the helper's check does not let the account write to a file, to another namespace, or
-to a setting outside ``net``.
+The host's ``sudo`` is client.py. It hands its command line to helper.py, which runs beside the
+host's sshd, checks the command and runs the program. The helper is not root either: it has a user
+id of its own and CAP_NET_ADMIN for the host's network namespace. So even a mistake in its check
+does not let the account write to a file, another namespace, or a setting outside ``net``.
 """
 
 from __future__ import annotations
