@@ -22,7 +22,7 @@ from netlab.messages import _
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
-    from netlab.report.language.wording import Wording
+    from netlab.report.language import Wording
     from netlab.report.large import LargeReport
     from netlab.report.sections import FirstLines
     from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip
@@ -308,7 +308,7 @@ def write_report(
     reload_s: int | None = None,
 ) -> Path:
     """Write the report of a run: see ``Report.write``."""
-    from netlab.report.language.wording import Wording
+    from netlab.report.language import Wording
 
     return Report(run, wording or Wording(), narrow).write(reload_s=reload_s)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from netlab.compare.history import CellHistory, History
 from netlab.messages import Message, _, counted, joined
-from netlab.report.language.wording import Wording
+from netlab.report.language import Wording
 from netlab.report.sections.comparisons import ratio_words
 from netlab.report.tables.elements import Chart, Curve, Part, Table, TableCell, TableLine
 from netlab.report.write.text import csv_value, markdown, plain

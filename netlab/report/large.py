@@ -21,7 +21,7 @@ from netlab.messages import _, counted, joined
 from netlab.report import CELLS, FIGURES, reloading
 from netlab.report.draw.parallel import drawing_of_several
 from netlab.report.draw.style import COLUMN_WIDE, PAGE_WIDE
-from netlab.report.language.wording import Wording
+from netlab.report.language import Wording
 from netlab.report.page.first import with_drawings
 from netlab.report.page.plain import large_page
 from netlab.report.tables.elements import HeatMap, Part, Table, TableCell, TableLine

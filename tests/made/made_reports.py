@@ -24,7 +24,7 @@ from netlab.findings.analysis import Analysis, load
 from netlab.report import Report, write_report
 from netlab.report.draw.parallel import Drawers
 from netlab.report.draw.plot import Picture
-from netlab.report.language.wording import Wording
+from netlab.report.language import Wording
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
 from netlab.trial.record import Record, Status, Value

@@ -19,7 +19,7 @@ from netlab.findings.analysis import Analysis, load
 from netlab.report import Report, write_report
 from netlab.report.draw.plot import Picture, drawing_address, drawn_each
 from netlab.report.draw.style import PAGE_WIDE
-from netlab.report.language.wording import Wording
+from netlab.report.language import Wording
 from netlab.report.tables.charts import charts
 
 DRAWN_WITH = "3.11.2"

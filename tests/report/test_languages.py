@@ -19,8 +19,7 @@ from netlab.findings.analysis import load
 from netlab.kinds import ROWS
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report import language
-from netlab.report.language import FOLDER, languages, wording_in
-from netlab.report.language.wording import Wording
+from netlab.report.language import FOLDER, Wording, languages, wording_in
 from netlab.report.sections import parts_of
 from netlab.trial.record import REASONS
 

@@ -187,7 +187,7 @@ def test_importing_the_report_package_loads_no_heavy_library() -> None:
 def test_printing_the_means_of_a_run_loads_no_heavy_library(several: Analysis) -> None:
     code = (
         "import pathlib, sys; from netlab.findings.analysis import load; "
-        "from netlab.report import Report; from netlab.report.language.wording import Wording; "
+        "from netlab.report import Report; from netlab.report.language import Wording; "
         "assert Report(load(pathlib.Path(sys.argv[1])), Wording()).overview_text(); "
         "sys.exit(bool({'pandas', 'matplotlib', 'jinja2', 'numpy'} & set(sys.modules)))"
     )

@@ -12,7 +12,7 @@ from folders import REPORTS
 from benchmarks.cost import same_reports
 from netlab.findings.analysis import load
 from netlab.report import Report
-from netlab.report.language.wording import Wording
+from netlab.report.language import Wording
 from netlab.report.text.findings import findings_json
 from netlab.results.export import export
 

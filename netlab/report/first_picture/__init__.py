@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from netlab.compare.align import Judged
@@ -54,14 +54,19 @@ def pictures(
 ) -> tuple[FirstPicture, ...]:
     """Up to ``MOST`` pictures, in the order of the answers; the picture of comparisons is last."""
     diagrams = [chart for chart in charts if isinstance(chart, Chart)]
-    candidates = [
-        *_hosts(records),
-        *_streams(layout, link, diagrams),
-        *_trips(records),
-        *_over_time(records, charts),
-        *_named(diagrams, "payload-udp", "payload-"),
-        *_named(diagrams, "rate-without-loss-share"),
-    ]
+    candidates = [*_hosts(records), *_streams(layout, link, diagrams), *_trips(records)]
+    # Round trips and load over time, for the cell whose round trips increase most under load.
+    names = chart_names(records)
+    increases = {
+        names[record.cell]: record.number("increase_ns") or 0.0
+        for record in records
+        if record.cell in names
+    }
+    strips = [chart for chart in charts if isinstance(chart, Strip) and chart.name in increases]
+    if strips:
+        candidates.append(strip_picture(max(strips, key=lambda strip: increases[strip.name])))
+    candidates += _named(diagrams, "payload-udp", "payload-")
+    candidates += _named(diagrams, "rate-without-loss-share")
     forest = [picture for picture in (_forest(verdicts),) if picture is not None]
     return (*candidates[: MOST - len(forest)], *forest)
 
@@ -72,19 +77,6 @@ def _named(charts: Sequence[Chart], *beginnings: str) -> list[FirstPicture]:
             if chart.name.startswith(name):
                 return [chart_picture(chart)]
     return []
-
-
-def _over_time(records: Sequence[Record], charts: Sequence[object]) -> list[FirstPicture]:
-    """Round trips and load over time, for the cell whose round trips increase most under load."""
-    names = chart_names(records)
-    increases = {
-        names[record.cell]: record.number("increase_ns") or 0.0
-        for record in records
-        if record.cell in names
-    }
-    strips = [chart for chart in charts if isinstance(chart, Strip) and chart.name in increases]
-    longest = max(strips, key=lambda strip: increases[strip.name], default=None)
-    return [] if longest is None else [strip_picture(longest)]
 
 
 def _hosts(records: Sequence[Record]) -> list[FirstPicture]:
@@ -147,7 +139,8 @@ def _streams(layout: Layout, link: Link | None, charts: Sequence[Chart]) -> list
 
 def _map(grids: Sequence[BinGrid], link: Link | None) -> FirstPicture:
     has_ceilings = any(ceiling_of(c, g.column(c), link) for g in grids for c in g.columns)
-    most = max(_middles(grids), default=1.0)
+    throughputs = [bin_.throughputs_bit_per_s for grid in grids for bin_ in grid.bins.values()]
+    most = max((mean(values) for values in throughputs if values), default=1.0)
     panels: list[HeatPanel] = []
     places = 0
     for grid in grids:
@@ -159,11 +152,6 @@ def _map(grids: Sequence[BinGrid], link: Link | None) -> FirstPicture:
     # The title already names shares of the ceiling, so the legend does not repeat them.
     of_what = "" if has_ceilings else _("% of the highest value of this run")
     return heat_picture(_partly(title, len(panels), len(grids)), panels, of_what=of_what)
-
-
-def _middles(grids: Sequence[BinGrid]) -> list[float]:
-    bins = [place for grid in grids for place in grid.bins.values()]
-    return [mean(place.throughputs_bit_per_s) for place in bins if place.throughputs_bit_per_s]
 
 
 def _grid_panel(grid: BinGrid, link: Link | None, most: float | None) -> HeatPanel:
@@ -218,7 +206,8 @@ def _trials(grids: Sequence[BinGrid], link: Link | None) -> list[FirstPicture]:
                 continue
             shares = tuple(100 * value / ceiling.highest_bit_per_s for value in throughputs)
             label = joined(" ", [grid.pairing, column.words])
-            rows.append(_of_trials(label, shares, place.cell))
+            ends = mean(shares), min(shares), max(shares)
+            rows.append(IntervalRow(label, *ends, dots=shares, description=label, cell=place.cell))
     if not rows:
         return []
     axis = Axis(_("% of the wire ceiling"), level=100.0)
@@ -226,18 +215,23 @@ def _trials(grids: Sequence[BinGrid], link: Link | None) -> list[FirstPicture]:
     return [interval_picture(title, title, rows, axis)]
 
 
-def _of_trials(label: str, values: tuple[float, ...], cell: str) -> IntervalRow:
-    return IntervalRow(
-        label, mean(values), min(values), max(values), dots=values, description=label, cell=cell
-    )
-
-
 def _trips(records: Sequence[Record]) -> list[FirstPicture]:
     """The distribution of the round trips of each cell: quartiles, 1st and 99th percentile."""
     trips = [r for r in records if r.test in ("round_trip", "connect") and r.status == "ok"]
     trips = [r for r in trips if not is_by_name(r.pairing)]
     names, several = names_of(trips, brief=True), len({r.pairing for r in trips}) > 1
-    every = list(_distributions(trips, names, several=several))
+    every = []
+    for cell, trials in by_cell(trips).items():
+        histogram = pooled(trials)
+        if histogram is None or histogram.count < 100:
+            continue
+        low, first, middle, third, high = (
+            (histogram.percentile(share) or 0) / 1e3 for share in _SHARES
+        )
+        label = joined(" ", [trials[0].pairing, names[cell]]) if several else names[cell]
+        words = titled(label, joined(" ", [figure(middle, 1), "µs"]))
+        box = first, third
+        every.append(IntervalRow(label, middle, low, high, box, description=words, cell=cell))
     rows = every[:MOST_ROWS]
     if not rows:
         return []
@@ -246,23 +240,6 @@ def _trips(records: Sequence[Record]) -> list[FirstPicture]:
     title = _("Round trips: median, middle half, and 1st to 99th percentile")
     title = _partly(title, len(rows), len(every))
     return [interval_picture(title, title, rows, axis)]
-
-
-def _distributions(
-    records: Sequence[Record], names: dict[str, str], *, several: bool
-) -> Iterator[IntervalRow]:
-    for cell, trials in by_cell(records).items():
-        histogram = pooled(trials)
-        if histogram is None or histogram.count < 100:
-            continue
-        low, first, middle, third, high = (
-            (histogram.percentile(share) or 0) / 1e3 for share in _SHARES
-        )
-        label = joined(" ", [trials[0].pairing, names[cell]]) if several else names[cell]
-        description = titled(label, joined(" ", [figure(middle, 1), "µs"]))
-        yield IntervalRow(
-            label, middle, low, high, (first, third), description=description, cell=cell
-        )
 
 
 def _partly(title: Message, count: int, total: int) -> Message:
@@ -288,7 +265,20 @@ def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPic
                 continue
             count += len(group)
             rows.append(IntervalRow(titled(comparison.name, quantity.name)))
-            rows += [_ratio(pair) for pair in group]
+            for pair in group:
+                verdict, aligned = pair.verdict, pair.aligned
+                words = in_words(
+                    verdict, quantity, taken_back=pair.taken_back, paired=aligned.paired
+                )
+                rows.append(
+                    IntervalRow(
+                        aligned.label,
+                        *(verdict.ratio, verdict.low, verdict.high),
+                        shown=verdict.verdict == "different",
+                        description=titled(aligned.label, words, interval_words(verdict)),
+                        cell=aligned.cells[1],
+                    )
+                )
     if not rows:
         return None
     axis = Axis(
@@ -304,17 +294,3 @@ def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPic
     if not any(row.shown for row in rows if row.middle is not None):
         meaning = _("Hollow: no difference shown, corrected for all comparisons of the run.")
     return interval_picture(title, joined(". ", [title, meaning]), rows, axis, (("", meaning),))
-
-
-def _ratio(row: Judged) -> IntervalRow:
-    verdict, aligned = row.verdict, row.aligned
-    words = in_words(verdict, aligned.quantity, taken_back=row.taken_back, paired=aligned.paired)
-    return IntervalRow(
-        aligned.label,
-        verdict.ratio,
-        verdict.low,
-        verdict.high,
-        shown=verdict.verdict == "different",
-        description=titled(aligned.label, words, interval_words(verdict)),
-        cell=aligned.cells[1],
-    )

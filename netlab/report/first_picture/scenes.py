@@ -314,23 +314,28 @@ def interval_picture(
     return FirstPicture(title, description, scenes, legend)
 
 
-@dataclass(frozen=True, slots=True)
 class _Ruler:
-    """Converts a value to its x position."""
+    """Converts a value to its x position; the axis includes all values of the rows."""
 
-    axis: Axis
-    low: float
-    high: float
-    left: float
-    right: float
+    def __init__(self, rows: Sequence[IntervalRow], axis: Axis, left: float, right: float) -> None:
+        values = [
+            value
+            for row in rows
+            for value in (row.middle, row.low, row.high, *(row.inner or ()), *row.dots)
+            if value is not None
+        ]
+        values += [] if axis.level is None else [axis.level]
+        low, high = min(values), max(values)
+        if axis.logarithmic:
+            low, high = low / 1.08, high * 1.08
+        else:
+            edge = 0.04 * (high - low) or 1.0
+            low, high = low - edge, high + edge
+        self.axis, self.low, self.high, self.left, self.right = axis, low, high, left, right
 
     def __call__(self, value: float) -> float:
-        low, high, at = (self._level(number) for number in (self.low, self.high, value))
-        share = min(1.0, max(0.0, (at - low) / (high - low)))
-        return self.left + share * (self.right - self.left)
-
-    def _level(self, value: float) -> float:
-        return math.log(value) if self.axis.logarithmic else value
+        share = _share(value, self.low, self.high, logarithmic=self.axis.logarithmic)
+        return self.left + min(1.0, max(0.0, share)) * (self.right - self.left)
 
     def ticks(self, count: int) -> list[float]:
         if not self.axis.logarithmic:
@@ -346,7 +351,7 @@ def _interval_scene(rows: Sequence[IntervalRow], axis: Axis, wide: int) -> Scene
     above = longest * LETTER > wide * (0.3 if wide == NARROW else 0.5)
     high = _ROW_HIGH - 4 if above else _ROW_HIGH
     margin = 8 if above else min(longest * LETTER + 12, wide * 0.52)
-    ruler = _ruler(rows, axis, margin, wide - 14)
+    ruler = _Ruler(rows, axis, margin, wide - 14)
     marks: list[Mark] = []
     y = 2.0
     for row in rows:
@@ -362,21 +367,6 @@ def _interval_scene(rows: Sequence[IntervalRow], axis: Axis, wide: int) -> Scene
         y += high
     behind = list(_behind(ruler, axis, y, wide))
     return Scene(wide, round(y + _BELOW), (*behind, *marks))
-
-
-def _ruler(rows: Sequence[IntervalRow], axis: Axis, left: float, right: float) -> _Ruler:
-    values = [
-        value
-        for row in rows
-        for value in (row.middle, row.low, row.high, *(row.inner or ()), *row.dots)
-        if value is not None
-    ]
-    values += [] if axis.level is None else [axis.level]
-    low, high = min(values), max(values)
-    if axis.logarithmic:
-        return _Ruler(axis, low / 1.08, high * 1.08, left, right)
-    edge = 0.04 * (high - low) or 1.0
-    return _Ruler(axis, low - edge, high + edge, left, right)
 
 
 def _behind(ruler: _Ruler, axis: Axis, bottom: float, wide: int) -> Iterator[Mark]:
@@ -484,15 +474,8 @@ def _chart_axes(plane: _Plane) -> Iterator[Mark]:
 
 def _curve(plane: _Plane, curve: Curve) -> Iterator[Mark]:
     look = f"look-{curve.place % LOOKS}"
-    if curve.joined:
-        run: list[tuple[float, float]] = []
-        for x, y in (*curve.points, (0.0, None)):
-            if y is not None:
-                run.append((plane.x(x), plane.y(y)))
-                continue
-            if len(run) > 1:
-                yield path(run, f"line {look}")
-            run = []
+    for run in _runs(curve):
+        yield path([(plane.x(x), plane.y(y)) for x, y in run], f"line {look}")
     many = len(curve.points) > 40
     halves = curve.half_widths or (None,) * len(curve.points)
     for (x, y), half in zip(curve.points, halves, strict=False):
@@ -505,19 +488,30 @@ def _curve(plane: _Plane, curve: Curve) -> Iterator[Mark]:
             yield dot(plane.x(x), plane.y(y), 3, f"dot {look}", title=_title(curve, x, y, plane))
 
 
+def _runs(curve: Curve) -> Iterator[list[tuple[float, float]]]:
+    """The parts of a curve without a gap, each to be drawn as one line."""
+    run: list[tuple[float, float]] = []
+    for x, y in (*curve.points, (0.0, None)) if curve.joined else ():
+        if y is not None:
+            run.append((x, y))
+            continue
+        if len(run) > 1:
+            yield run
+        run = []
+
+
 def _title(curve: Curve, x: float, y: float, plane: _Plane) -> str:
     at = next((label for tick, label in plane.chart.x_ticks if tick == x), f"{x:g}")
     return titled(curve.label, at, joined(" ", [figure(y), plane.chart.unit]))
 
 
 def _bars(plane: _Plane, curve: Curve) -> Iterator[Mark]:
-    number = len(plane.chart.lines)
-    width = 0.8 / number
+    width = 0.8 / len(plane.chart.lines)
+    number = plane.chart.lines.index(curve)
     for x, y in curve.points:
         if y is None:
             continue
-        left = plane.x(x - 0.4 + width * plane.chart.lines.index(curve))
-        right = plane.x(x - 0.4 + width * (plane.chart.lines.index(curve) + 1))
+        left, right = plane.x(x - 0.4 + width * number), plane.x(x - 0.4 + width * (number + 1))
         top, look = plane.y(y), f"fill look-{curve.place % LOOKS}"
         title = _title(curve, x, y, plane)
         yield rect(left, top, right - left - 1, plane.high - _CHART_BOTTOM - top, look, title=title)
@@ -572,8 +566,7 @@ def _strip_scene(strip: Strip, wide: int) -> Scene:
 def _strip_panel(strip: Strip, panel: Panel, ruler: _TimeRuler, top: float) -> Iterator[Mark]:
     high = _PANEL_HIGH[ruler.wide]
     ys = [y for curve in panel.lines for _x, y in curve.points if y is not None]
-    most = max(ys, default=0.0)
-    scale_end = _ABOVE * most or 1.0
+    scale_end = _ABOVE * max(ys, default=0.0) or 1.0
 
     def level(value: float) -> float:
         return top + high * (1 - value / scale_end)
@@ -587,33 +580,18 @@ def _strip_panel(strip: Strip, panel: Panel, ruler: _TimeRuler, top: float) -> I
         yield line(_LEFT, level(tick), ruler.wide - _STRIP_RIGHT, level(tick), "grid")
         yield words(_LEFT - 6, level(tick) + 4, joined("", [f"{tick:,.6g}"]), "end")
     if panel is strip.panels[0]:
-        yield from _band_names(strip, ruler, top)
+        # A name of a band that would overlap the name before it is moved right.
+        end = 0.0
+        for band in strip.bands:
+            half = len(band.label) * LETTER / 2
+            middle = max((ruler(band.from_x) + ruler(band.until_x)) / 2, end + half)
+            end = middle + half + 4
+            yield words(min(middle, ruler.wide - half), top + TYPE + 1, band.label, "middle")
     for curve in panel.lines:
+        look = f"look-{curve.place % LOOKS}"
         for x, y in () if curve.joined else curve.points:
             if y is not None:
                 label = titled(curve.label, joined(" ", [figure(x), "s"]))
-                yield dot(ruler(x), level(y), 3, f"dot look-{curve.place % LOOKS}", title=label)
+                yield dot(ruler(x), level(y), 3, f"dot {look}", title=label)
         for run in _runs(curve):
-            yield path([(ruler(x), level(y)) for x, y in run], f"line look-{curve.place % LOOKS}")
-
-
-def _band_names(strip: Strip, ruler: _TimeRuler, top: float) -> Iterator[Mark]:
-    """The names of the bands; a name that would overlap the name before it is moved right."""
-    end = 0.0
-    for band in strip.bands:
-        half = len(band.label) * LETTER / 2
-        middle = max((ruler(band.from_x) + ruler(band.until_x)) / 2, end + half)
-        end = middle + half + 4
-        yield words(min(middle, ruler.wide - half), top + TYPE + 1, band.label, "middle")
-
-
-def _runs(curve: Curve) -> Iterator[list[tuple[float, float]]]:
-    """The parts of a curve without a gap, each to be drawn as one line."""
-    run: list[tuple[float, float]] = []
-    for x, y in (*curve.points, (0.0, None)) if curve.joined else ():
-        if y is not None:
-            run.append((x, y))
-            continue
-        if len(run) > 1:
-            yield run
-        run = []
+            yield path([(ruler(x), level(y)) for x, y in run], f"line {look}")

@@ -9,22 +9,57 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netlab.report.language.wording import Wording
+    from netlab.report.tables.elements import AnyTable, Chart, HeatMap, Part, Strip
+    from netlab.report.tables.tables import TableSection
+
+FOLDER = Path(__file__).parent
+"""Folder of the catalogues."""
+
+
+class Wording:
+    """How the texts and figures of a report are written: in English, as they are in the code."""
+
+    language = "en"
+    decimal_marker = "."
+    table = "Table"
+    """Word before a table's number."""
+
+    def text(self, words: str) -> str:
+        """A text (a label, a sentence or a figure) as the report writes it."""
+        return words
+
+    def gettext(self, words: str) -> str:
+        """A text of a template of the page; the templates call this function ``gettext``."""
+        return words
+
+    def ngettext(self, singular: str, plural: str, number: int) -> str:
+        """A text of a template of the page, in the form for this number."""
+        return singular if number == 1 else plural
+
+    def of_table(self, table: AnyTable) -> AnyTable:
+        """A table with headings, captions, footnotes and figures as the report writes them."""
+        return table
+
+    def of_section(self, section: TableSection) -> TableSection:
+        """A section of tables of throughput, as the report writes it."""
+        return section
+
+    def of_part(self, part: Part) -> Part:
+        """A part (a section with text, tables and charts) as the report writes it."""
+        return part
+
+    def of_chart(self, chart: Chart | Strip | HeatMap) -> Chart | Strip | HeatMap:
+        """A chart with title, axes and legend as the report writes them."""
+        return chart
 
 
 def wording_in(language: str) -> Wording:
-    """The wording for a language code, one of ``catalogues.languages()``."""
+    """The wording for a language code, one of ``languages()``."""
     if language == "en":
-        from netlab.report.language.wording import Wording
-
         return Wording()
     from netlab.report.language.translated import Translated
 
     return Translated(language, catalogue_of(language))
-
-
-FOLDER = Path(__file__).parent
-"""Folder of the catalogues."""
 
 
 def languages() -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from datetime import date
 from typing import Any
 
 from netlab.messages import Message
-from netlab.report.language.wording import Wording
+from netlab.report.language import Wording
 from netlab.report.tables.elements import (
     AnyTable,
     Chart,

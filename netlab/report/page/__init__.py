@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from netlab.ethernet import Link
 from netlab.kinds.latency_under_load.phases import short
 from netlab.messages import Message, _, counted, joined
-from netlab.report.language.wording import Wording
+from netlab.report.language import Wording
 from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
 from netlab.report.page.coverage import environment

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.ethernet import Link
 from netlab.messages import Message, _, counted, joined
-from netlab.report.language.wording import Wording
+from netlab.report.language import Wording
 from netlab.report.page.small_charts import (
     MAX_LINES,
     CellFinding,

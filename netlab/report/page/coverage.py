@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netlab.messages import Message, _, counted, joined, sentence_case
-from netlab.report.language.wording import Wording
+from netlab.report.language import Wording
 from netlab.report.tables.elements import TableLine
 from netlab.results.labels import as_words, setting_name, setting_value
 from netlab.results.layout import level, levels_of

@@ -13,7 +13,7 @@ from netlab.compare.history import History
 from netlab.report.draw.parallel import draw
 from netlab.report.draw.style import PAGE_WIDE
 from netlab.report.history import part_of
-from netlab.report.language.wording import Wording
+from netlab.report.language import Wording
 from netlab.report.page import HERE
 from netlab.report.page.coverage import environment
 from netlab.report.page.first import with_drawings

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import groupby
 
 from netlab.messages import _
-from netlab.report.language.wording import Wording
+from netlab.report.language import Wording
 from netlab.report.tables.elements import Chart, HeatMap, Part, Strip, Table, TableCell
 from netlab.terminal import printable
 

@@ -22,7 +22,7 @@ from made_runs import LL, made_cell, made_plan, made_record, open_folder
 from netlab.errors import StoreError
 from netlab.findings.analysis import load
 from netlab.report import Report
-from netlab.report.language.wording import Wording
+from netlab.report.language import Wording
 from netlab.results.export import export
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import encode_line

@@ -16,7 +16,7 @@ from made_under_load import (
 from netlab.findings.analysis import Analysis
 from netlab.report import Report
 from netlab.report.first_picture.scenes import FirstPicture
-from netlab.report.language.wording import Wording
+from netlab.report.language import Wording
 from netlab.report.page.first import first_of, opening
 from netlab.report.page.small_charts import small_charts
 from netlab.report.sections import latency_under_load

@@ -23,8 +23,8 @@ from pseudo_locale import Pseudo, Visible, names_of, omissions
 from netlab.cli import cli
 from netlab.findings.analysis import Analysis, load, load_cells
 from netlab.report import CELLS, large
+from netlab.report.language import Wording
 from netlab.report.language.translated import Translated
-from netlab.report.language.wording import Wording
 from netlab.report.large import LargeReport, report_of
 from netlab.report.live import watch
 from netlab.report.text.findings import findings_json

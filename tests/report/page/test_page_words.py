@@ -15,8 +15,8 @@ from pseudo_locale import Pseudo, any_of, cells_of_page, names_of, texts_of_cell
 import netlab.report.page
 from netlab.findings.analysis import load
 from netlab.messages import _
+from netlab.report.language import Wording
 from netlab.report.language.translated import Translated
-from netlab.report.language.wording import Wording
 from netlab.report.page import SCRIPTS, script_words
 from netlab.report.page.coverage import environment
 from netlab.report.page.first import opening
