@@ -61,21 +61,6 @@ STREAM = "stream"
 """The test whose results are tables of throughput; other tests have sections of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class _People:
-    """The contents of the Markdown and LaTeX files.
-
-    ``first`` is not translated yet; all other fields are in the report's language.
-    """
-
-    first: FirstLines
-    means: tuple[GridTable, ...]
-    charts: tuple[Chart | Strip | HeatMap, ...]
-    """The charts of the tables of throughput; the charts of ``parts`` are inside the parts."""
-    sections: tuple[TableSection, ...]
-    parts: tuple[Part, ...]
-
-
 @dataclass(frozen=True)
 class Report:
     """The report of a run in one language. Data that several outputs need is computed once."""
@@ -118,7 +103,7 @@ class Report:
         """
         from netlab.report.draw.parallel import drawing_of_several
         from netlab.report.draw.style import COLUMN_WIDE, PAGE_WIDE
-        from netlab.report.page import Contents, page
+        from netlab.report.page import Contents, cells_json, page
         from netlab.report.page.first import first_of, with_drawings
         from netlab.report.tables.charts import charts
         from netlab.report.tables.tables import overviews, sections
@@ -127,25 +112,28 @@ class Report:
         run, worded, link = self.run, self.wording, self.run.plan.link
         forms = (PAGE_WIDE, COLUMN_WIDE) if self.narrow else (PAGE_WIDE,)
         many = len(run.plan.cells) >= _MANY_CELLS
+        # The findings are computed before the fork, which inherits them.
+        very_many = len(run.plan.cells) >= _VERY_MANY_CELLS and bool(run.findings)
         with ExitStack() as stack:
             drawing = stack.enter_context(drawing_of_several(forms, many=many))
             diagrams, left_out = charts(self.layout, link)
             worded_diagrams = tuple(map(worded.of_chart, diagrams))
             of_tables = drawing(worded_diagrams)
-            cells = stack.enter_context(forked_text(self._cells, worth_it=self._has_many_cells()))
+            cells = stack.enter_context(
+                forked_text(lambda: cells_json(run, run.trials, worded), worth_it=very_many)
+            )
             means = overviews(self.layout, link)
             tabled = sections(self.layout, link, imported=run.plan.source is not None)
             # Files for programs do not depend on the language, and always have the same units.
-            files = self._for_programs([*means, *_tables(tabled)])
+            files = self._for_programs(means, tabled)
             means, tabled, further = self._for_eyes(means, tabled)
             of_further = tuple(chart for part in further for chart in part.charts)
             of_parts = drawing(of_further)
-            material = _People(self.first_lines, means, worded_diagrams, tabled, further)
-            files |= self._for_people(material)
+            files |= self._for_people(means, worded_diagrams, tabled, further)
             all_charts = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
-            first = first_of(self.first_lines, self.run.trials, self.layout, link, all_charts)
+            first = first_of(self.first_lines, run.trials, self.layout, link, all_charts)
             contents = Contents(
-                *(run, self.run.trials, means, tabled, further),
+                *(run, run.trials, means, tabled, further),
                 *((*worded_diagrams, *of_further), left_out, cells, first),
                 files=frozenset([*files, *([f"{CHARTS}/"] if all_charts else [])]),
                 to_run="../" if self.below else "",
@@ -166,18 +154,6 @@ class Report:
                 return self.run.path / self.below
         except OSError as error:
             raise disk_error(error, self.run.path, "keep the report there") from None
-
-    def _has_many_cells(self) -> bool:
-        """Whether it saves time to make the page's data of the cells in a forked process.
-
-        For a run with many cells, this method also computes the findings, which the fork inherits.
-        """
-        return len(self.run.plan.cells) >= _VERY_MANY_CELLS and bool(self.run.findings)
-
-    def _cells(self) -> str:
-        from netlab.report.page import cells_json
-
-        return cells_json(self.run, self.run.trials, self.wording)
 
     def _for_eyes(
         self, means: Sequence[GridTable], tabled: Sequence[TableSection]
@@ -203,40 +179,52 @@ class Report:
             tuple(map(worded.of_part, parts)),
         )
 
-    def _for_programs(self, tables: Sequence[GridTable]) -> dict[str, bytes]:
+    def _for_programs(
+        self, means: Sequence[GridTable], tabled: Sequence[TableSection]
+    ) -> dict[str, bytes]:
         from netlab.report.write import text, utf8
 
+        tables = [*means, *(table for section in tabled for table in section.tables)]
         files = {TABLES: utf8(text.comma_separated(tables))}
         if any(part.sheets or part.details for part in self.parts):
             files[FIGURES] = utf8(text.figures(self.parts))
         return files
 
-    def _for_people(self, material: _People) -> dict[str, bytes]:
+    def _for_people(
+        self,
+        means: Sequence[GridTable],
+        charts: Sequence[Chart | Strip | HeatMap],
+        tabled: Sequence[TableSection],
+        parts: Sequence[Part],
+    ) -> dict[str, bytes]:
+        """The Markdown and LaTeX files. ``charts``: those of the tables of throughput; the charts
+        of the parts are in ``parts``. All are in the report's language.
+        """
         from netlab.report.page import link_words
         from netlab.report.write import latex, text, utf8
 
-        title, worded = self.run.plan.title, self.wording
-        tables = _tables(material.sections)
+        title, worded, first = self.run.plan.title, self.wording, self.first_lines
+        tables = [table for section in tabled for table in section.tables]
         set_in_latex = latex.document(
-            *(title, tables, material.parts),
-            overviews=material.means,
-            charts=material.charts,
+            *(title, tables, parts),
+            overviews=means,
+            charts=charts,
             words=latex.words_of(worded),
         )
         in_markdown = text.markdown(
             *(title, tables),
             [worded.text(_("Link: {link}.", link=link_words(self.run.plan.link)))],
-            material.parts,
+            parts,
             first=[
                 (worded.text(heading), [worded.text(line.sentence) for line in lines])
                 for heading, lines in (
-                    (_("Answers"), material.first.answers),
-                    (_("Comparisons"), material.first.comparisons),
-                    (_("Warnings"), material.first.warnings),
+                    (_("Answers"), first.answers),
+                    (_("Comparisons"), first.comparisons),
+                    (_("Warnings"), first.warnings),
                 )
             ],
-            overviews=material.means,
-            charts=material.charts,
+            overviews=means,
+            charts=charts,
         )
         return {"tables.md": utf8(in_markdown), "tables.tex": utf8(set_in_latex)}
 
@@ -323,10 +311,6 @@ def reloading(html: str, seconds: int | None) -> str:
         return quiet
     wish = f'<meta http-equiv="refresh" content="{seconds}">'
     return quiet.replace(_BEFORE, f"{_BEFORE}{wish}", 1)
-
-
-def _tables(sections: Iterable[TableSection]) -> list[GridTable]:
-    return [table for section in sections for table in section.tables]
 
 
 def in_tables(records: Iterable[Record]) -> list[Record]:

@@ -6,19 +6,17 @@ combination of test, pairing (server and client) and settings.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 
-from netlab.compare.align import Judged, smallest_shown
+from netlab.compare.align import smallest_shown
 from netlab.compare.runs import Compared
 from netlab.messages import counted
 from netlab.report.sections.comparisons import in_words, sheet
 from netlab.report.tables.elements import Part, Table
-from netlab.report.write.text import csv_value, markdown, plain
+from netlab.report.write.text import csv_text, csv_value, markdown, plain
 from netlab.stats import Verdict
 from netlab.terminal import printable
 from netlab.units import format_share
@@ -62,12 +60,11 @@ def as_csv(compared: Compared) -> str:
 
     Means are geometric.
     """
-    out = io.StringIO()
-    writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    for row in _data_rows(compared):
-        writer.writerow({name: _cell(value) for name, value in row.items()})
-    return out.getvalue()
+    rows: list[list[object]] = [[*_COLUMNS]]
+    for row in _data(compared):
+        values = [row[name] for name in _COLUMNS]
+        rows.append([" ".join(v) if isinstance(v, list) else v for v in values])
+    return csv_text(map(csv_value, row) for row in rows)
 
 
 def as_json(compared: Compared) -> str:
@@ -95,7 +92,7 @@ def as_json(compared: Compared) -> str:
         "verdicts": _verdicts(compared),
         "smallest_difference": spread
         and dict(zip(("least", "median", "most"), spread, strict=True)),
-        "comparisons": [_present(row) for row in _data_rows(compared)],
+        "comparisons": [_present(row) for row in _data(compared)],
     }
     return json.dumps(_present(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -149,49 +146,39 @@ def _sheets(compared: Compared) -> tuple[Table, ...]:
     )
 
 
-def _data_rows(compared: Compared) -> list[dict[str, Any]]:
-    return [
-        {
+def _data(compared: Compared) -> Iterator[dict[str, Any]]:
+    """The values of each pair of cells and quantity, by the names in ``_COLUMNS``."""
+    for contender, row in ((group.contender, r) for group in compared.groups for r in group.rows):
+        aligned, verdict = row.aligned, row.verdict
+        smallest = verdict.smallest_ratio
+        paired, taken_back = aligned.paired, row.taken_back
+        baseline_trials, contender_trials = aligned.figures
+        baseline_mean, contender_mean = aligned.means
+        yield {
             "comparable": not compared.differences,
             "baseline_run": compared.baseline,
-            "contender_run": group.contender,
-            **_data(row, compared.method.test),
+            "contender_run": contender,
+            "cell": aligned.cells[0],
+            "contender_cell": aligned.cells[1],
+            "label": aligned.label,
+            "quantity": aligned.quantity.name,
+            "unit": aligned.quantity.unit,
+            "baseline": baseline_mean,
+            "contender": contender_mean,
+            "ratio": verdict.ratio,
+            "ratio_low": verdict.low,
+            "ratio_high": verdict.high,
+            "baseline_trials": len(baseline_trials),
+            "contender_trials": len(contender_trials),
+            "test": compared.method.test,
+            "p": verdict.p,
+            "p_together": verdict.p_together,
+            "smallest_difference": None if smallest is None else smallest - 1,
+            "verdict": verdict.verdict,
+            "in_words": in_words(verdict, aligned.quantity, taken_back=taken_back, paired=paired),
+            "why_not": list(aligned.why_not) or None,
         }
-        for group in compared.groups
-        for row in group.rows
-    ]
-
-
-def _data(row: Judged, test: str) -> dict[str, Any]:
-    aligned, verdict = row.aligned, row.verdict
-    smallest = verdict.smallest_ratio
-    words = in_words(verdict, aligned.quantity, taken_back=row.taken_back, paired=aligned.paired)
-    figures = zip(("baseline", "contender"), aligned.means, strict=True)
-    trials = zip(("baseline_trials", "contender_trials"), aligned.figures, strict=True)
-    return {
-        "cell": aligned.cells[0],
-        "contender_cell": aligned.cells[1],
-        "label": aligned.label,
-        "quantity": aligned.quantity.name,
-        "unit": aligned.quantity.unit,
-        **dict(figures),
-        "ratio": verdict.ratio,
-        "ratio_low": verdict.low,
-        "ratio_high": verdict.high,
-        **{name: len(values) for name, values in trials},
-        "test": test,
-        "p": verdict.p,
-        "p_together": verdict.p_together,
-        "smallest_difference": None if smallest is None else smallest - 1,
-        "verdict": verdict.verdict,
-        "in_words": words,
-        "why_not": list(aligned.why_not) or None,
-    }
 
 
 def _present(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if value is not None}
-
-
-def _cell(value: object) -> str:
-    return csv_value(" ".join(map(str, value)) if isinstance(value, list) else value)

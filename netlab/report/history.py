@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from netlab.compare.history import CellHistory, History
 from netlab.messages import Message, _, counted, joined
 from netlab.report.language import Wording
 from netlab.report.sections.comparisons import ratio_words
 from netlab.report.tables.elements import Chart, Curve, Part, Table, TableCell, TableLine
-from netlab.report.write.text import csv_value, markdown, plain
+from netlab.report.write.text import csv_text, csv_value, markdown, plain
 from netlab.results.labels import figure
 from netlab.stats.breaks import LEAST_CHANGE, LEAST_RUNS, SIGNIFICANCE, ChangePoint
 from netlab.terminal import printable
@@ -25,13 +22,32 @@ _GAP_BESIDE_STEP = 0.5
 
 
 def part_of(history: History, *, with_charts: bool) -> Part:
-    """Sentences about the runs, the table of change points and, if wanted, a chart per history."""
+    """Sentences about the runs, the table of change points and, if wanted, a chart per history.
+
+    The charts of histories with change points come first.
+    """
+    lines = [
+        _line(history, cell, point) for cell in history.cells for point in cell.course.change_points
+    ]
+    sheet = Table(
+        title=_("Change points"),
+        corner=_("cell"),
+        columns=(
+            *(_("first run after the change"), _("start"), _("before"), _("after")),
+            *(_("change"), _("p value")),
+        ),
+        lines=tuple(lines),
+    )
+    drawn = [cell for cell in history.cells if cell.course.count] if with_charts else []
+    drawn.sort(key=lambda cell: not cell.course.change_points)
     return Part(
         name="history",
         title=TITLE,
         paragraphs=(*_opening(history), *history.remarks, _METHOD),
-        sheets=tuple(_sheets(history)),
-        charts=tuple(_charts(history)) if with_charts else (),
+        sheets=(sheet,) if lines else (),
+        charts=tuple(
+            _chart(history, cell, f"history-{number}") for number, cell in enumerate(drawn, 1)
+        ),
     )
 
 
@@ -72,22 +88,6 @@ def _opening(history: History) -> Iterator[str]:
         )
 
 
-def _sheets(history: History) -> Iterator[Table]:
-    lines = [
-        _line(history, cell, point) for cell in history.cells for point in cell.course.change_points
-    ]
-    if lines:
-        yield Table(
-            title=_("Change points"),
-            corner=_("cell"),
-            columns=(
-                *(_("first run after the change"), _("start"), _("before"), _("after")),
-                *(_("change"), _("p value")),
-            ),
-            lines=tuple(lines),
-        )
-
-
 def _line(history: History, cell: CellHistory, point: ChangePoint) -> TableLine:
     run, unit = history.runs[point.index], cell.quantity.unit
     before, after = (
@@ -111,18 +111,15 @@ def _line(history: History, cell: CellHistory, point: ChangePoint) -> TableLine:
 # Charts
 
 
-def _charts(history: History) -> Iterator[Chart]:
-    """A chart for each cell and quantity with a figure; those with change points come first."""
-    drawn = [cell for cell in history.cells if cell.course.count]
-    for number, cell in enumerate(sorted(drawn, key=lambda c: not c.course.change_points), 1):
-        yield _chart(history, cell, f"history-{number}")
-
-
 def _chart(history: History, cell: CellHistory, name: str) -> Chart:
     points = cell.course.change_points
     title = joined(", ", [cell.label, cell.quantity.name])
     words = [
-        _("{change} from {run} on", run=history.runs[point.index].name, change=_change(cell, point))
+        _(
+            "{change} from {run} on",
+            run=history.runs[point.index].name,
+            change=ratio_words(point.after / point.before, cell.quantity),
+        )
         for point in points
     ]
     if words:
@@ -143,10 +140,6 @@ def _chart(history: History, cell: CellHistory, name: str) -> Chart:
         unit=cell.quantity.unit,
         from_zero=False,
     )
-
-
-def _change(cell: CellHistory, point: ChangePoint) -> str:
-    return ratio_words(point.after / point.before, cell.quantity)
 
 
 def _level(
@@ -203,24 +196,36 @@ def as_csv(history: History) -> str:
 
     ``change_point`` is true in the line of the first run after a change.
     """
-    out = io.StringIO()
-    writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
-    writer.writeheader()
+    rows: list[list[object]] = [[*_COLUMNS]]
     for cell in history.cells:
-        for row in _rows(history, cell):
-            writer.writerow({name: csv_value(row.get(name)) for name in _COLUMNS})
-    return out.getvalue()
+        points = {point.index: point for point in cell.course.change_points}
+        for at, run in enumerate(history.runs):
+            row = {
+                "run": run.name,
+                "started_at": run.started_at.isoformat(),
+                "cell": cell.cell,
+                "label": cell.label,
+                "quantity": cell.quantity.name,
+                "unit": cell.quantity.unit,
+                "figure": cell.figures[at],
+                "level": cell.course.levels[at],
+                "change_point": at in points,
+                **(_of_point(points[at]) if at in points else {}),
+            }
+            rows.append([row.get(name) for name in _COLUMNS])
+    return csv_text(map(csv_value, row) for row in rows)
 
 
 def as_json(history: History) -> str:
     """One JSON object: the runs, and each cell with its figures and change points. Unknown values
     are absent.
     """
+    runs = history.runs
     document = {
         "schema": SCHEMA,
         "runs": [
             {"run": run.name, "path": str(run.path), "started_at": run.started_at.isoformat()}
-            for run in history.runs
+            for run in runs
         ],
         "remarks": list(history.remarks),
         "histories": [
@@ -230,18 +235,17 @@ def as_json(history: History) -> str:
                 "quantity": cell.quantity.name,
                 "unit": cell.quantity.unit,
                 "figures": [
-                    {name: row[name] for name in ("run", "figure", "level")}
-                    for row in _rows(history, cell)
-                    if row["figure"] is not None
+                    {"run": run.name, "figure": value, "level": level}
+                    for run, value, level in zip(
+                        runs, cell.figures, cell.course.levels, strict=True
+                    )
+                    if value is not None
                 ],
                 "change_points": [
                     {
-                        "run": history.runs[point.index].name,
-                        "started_at": history.runs[point.index].started_at.isoformat(),
-                        "before": point.before,
-                        "after": point.after,
-                        "change_share": point.change_share,
-                        "p": point.p_value,
+                        "run": runs[point.index].name,
+                        "started_at": runs[point.index].started_at.isoformat(),
+                        **_of_point(point),
                     }
                     for point in cell.course.change_points
                 ],
@@ -252,25 +256,10 @@ def as_json(history: History) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _rows(history: History, cell: CellHistory) -> Iterator[dict[str, Any]]:
-    points = {point.index: point for point in cell.course.change_points}
-    for at, run in enumerate(history.runs):
-        row = {
-            "run": run.name,
-            "started_at": run.started_at.isoformat(),
-            "cell": cell.cell,
-            "label": cell.label,
-            "quantity": cell.quantity.name,
-            "unit": cell.quantity.unit,
-            "figure": cell.figures[at],
-            "level": cell.course.levels[at],
-            "change_point": at in points,
-        }
-        if point := points.get(at):
-            row |= {
-                "before": point.before,
-                "after": point.after,
-                "change_share": point.change_share,
-                "p": point.p_value,
-            }
-        yield row
+def _of_point(point: ChangePoint) -> dict[str, float]:
+    return {
+        "before": point.before,
+        "after": point.after,
+        "change_share": point.change_share,
+        "p": point.p_value,
+    }

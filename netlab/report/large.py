@@ -6,8 +6,6 @@ same bytes.
 
 from __future__ import annotations
 
-import csv
-import io
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -468,14 +466,11 @@ def sample_of(folder: Path, plan: Plan) -> Analysis:
 def cells_csv(run: LargeRun) -> str:
     """CSV with a line for each cell and quantity, in the units of the run's table."""
     names = [*dict.fromkeys(name for cell in run.plan.cells for name in cell.settings)]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["cell", "test", "pairing", *names, "column", *_FIGURES])
+    rows: list[list[object]] = [["cell", "test", "pairing", *names, "column", *_FIGURES]]
     for group in groups_of(run):
         for cell in group.cells:
             own = group.figures[cell.key]
             settings = [cell.settings.get(name) for name in names]
             figures = [own.trials, own.mean, own.deviation, own.least, own.most]
-            line = [cell.key, cell.test, cell.pairing, *settings, group.column, *figures]
-            writer.writerow(map(text.csv_value, line))
-    return out.getvalue()
+            rows.append([cell.key, cell.test, cell.pairing, *settings, group.column, *figures])
+    return text.csv_text(map(text.csv_value, row) for row in rows)

@@ -14,8 +14,6 @@ from netlab.report.tables.elements import (
     Part,
     Strip,
     Table,
-    TableCell,
-    TableLine,
 )
 from netlab.terminal import harmless, printable, table_lines
 
@@ -73,7 +71,11 @@ def _markdown_table(table: Table) -> str:
         [table.corner, *table.columns],
         *([line.label, *(place.words for place in line.places)] for line in table.lines),
     ]
-    marks = [_letters(place.notes) for line in table.lines for place in line.places]
+    marks = [
+        f"*{','.join(place.notes)}*" if place.notes else ""
+        for line in table.lines
+        for place in line.places
+    ]
     depth = 2 if isinstance(table, GridTable) else 3
     return _markdown_block(depth, table.title, grid, marks, table.footnotes)
 
@@ -101,10 +103,6 @@ def _markdown_block(
     return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])]) + "\n"
 
 
-def _letters(notes: tuple[str, ...]) -> str:
-    return f"*{','.join(notes)}*" if notes else ""
-
-
 def markdown_text(text: str) -> str:
     """Text that Markdown shows literally: on one line, without markup and HTML."""
     return _MARKDOWN.sub(r"\\\1", printable(text))
@@ -118,21 +116,24 @@ def comma_separated(tables: Sequence[GridTable]) -> str:
     a table without a figure becomes an empty field, and the column ``notes`` has the reason.
     """
     columns = sorted({column for table in tables for column in table.keys})
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     head = ["table", "pairing", "conditions", "row", "unit", *(c.words for c in columns), "notes"]
-    writer.writerow(map(_cell, head))
+    rows = [head]
     for table in tables:
+        sentences = dict(table.footnotes)
         for row in table.lines:
             entries = dict(zip(table.keys, row.places, strict=True))
             start = [table.quantity, table.pairing, table.conditions, row.label]
             figures = [entries[c].text if c in entries else "" for c in columns]
-            notes = _notes_of(table, row)
-            writer.writerow(map(_cell, [*start, row.unit, *figures, notes]))
+            notes = [
+                f"{column.words}: {sentences[letter]}"
+                for column, entry in entries.items()
+                for letter in entry.notes
+            ]
+            rows.append([*start, row.unit, *figures, " ".join(notes)])
             if any(entry.shows_n for entry in row.places):
                 counts = [str(entries[c].n) if c in entries else "" for c in columns]
-                writer.writerow(map(_cell, [*start, "n", *counts, ""]))
-    return out.getvalue()
+                rows.append([*start, "n", *counts, ""])
+    return csv_text(map(_cell, row) for row in rows)
 
 
 def figures(parts: Iterable[Part]) -> str:
@@ -142,9 +143,7 @@ def figures(parts: Iterable[Part]) -> str:
     ``value`` is empty if the place is blank or has words. It has twelve digits, so that the order
     in which a sum was taken makes no difference; ``text`` is as printed.
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["section", "table", "row", "column", "value", "unit", "text", "notes"])
+    rows = [["section", "table", "row", "column", "value", "unit", "text", "notes"]]
     for part in parts:
         for sheet in (*part.sheets, *part.details):
             sentences = dict(sheet.footnotes)
@@ -153,10 +152,15 @@ def figures(parts: Iterable[Part]) -> str:
                     value = "" if place.value is None else f"{place.value:.12g}"
                     notes = " ".join(sentences[letter] for letter in place.notes)
                     start = [part.title, sheet.title, line.label, column]
-                    end = [place.text, notes]
-                    writer.writerow(
-                        [*map(_cell, start), value, _cell(place.unit), *map(_cell, end)]
-                    )
+                    end = [place.unit, place.text, notes]
+                    rows.append([*map(_cell, start), value, *map(_cell, end)])
+    return csv_text(rows)
+
+
+def csv_text(rows: Iterable[Iterable[str]]) -> str:
+    """Rows as CSV, each line with a line feed at its end."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 
@@ -173,25 +177,12 @@ def _cell(text: str) -> str:
     return harmless(printable(text).lstrip())
 
 
-def _notes_of(table: GridTable, row: TableLine) -> str:
-    sentences = dict(table.footnotes)
-    return " ".join(
-        f"{column.words}: {sentences[letter]}"
-        for column, entry in zip(table.keys, row.places, strict=True)
-        for letter in entry.notes
-    )
-
-
 def plain(table: Table, width: int | None = None) -> str:
     """One table for a terminal, no wider than ``width`` characters; ``None`` permits any width."""
-    lines = [
-        [table.corner, *table.columns],
-        *([line.label, *map(_marked, line.places)] for line in table.lines),
-    ]
+    lines = [[table.corner, *table.columns]]
+    for line in table.lines:
+        places = [f"{p.words} {','.join(p.notes)}" if p.notes else p.words for p in line.places]
+        lines.append([line.label, *places])
     body = table_lines([[*map(printable, line)] for line in lines], width, right=True)
     notes = [f"  {letter}  {printable(sentence)}" for letter, sentence in table.footnotes]
     return "\n".join([printable(table.title), *body, *notes])
-
-
-def _marked(place: TableCell) -> str:
-    return f"{place.words} {','.join(place.notes)}" if place.notes else place.words
