@@ -34,6 +34,22 @@ WORST_FIRST: tuple[CheckVerdict, ...] = ("not met", "cannot be judged", "met")
 NO_RATIO = _("A figure of 0, or below it, has no ratio.")
 
 
+CONFIDENCE = 0.95
+RATE = 0.05
+"""Mean share of false discoveries among the comparisons that are called different."""
+PAIRED = "Student’s t on the logarithms of pairs, each from one block"
+UNPAIRED = "Welch’s t on logarithms"
+_ALWAYS = (
+    "trials are independent of each other",
+    "the logarithms of their figures are about normally distributed",
+)
+_BY_KIND = {
+    PAIRED: "trials with the same number are in one block, so drift affects both sides alike",
+    UNPAIRED: "the runs were measured at different times, "
+    "so the difference includes whatever else changed between them",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignedPair:
     """One quantity (such as throughput) of two cells that are compared."""
@@ -156,22 +172,7 @@ def _align_pair(
         )
 
 
-CONFIDENCE = 0.95
-RATE = 0.05
-"""Mean share of false discoveries among the comparisons that are called different."""
-
-PAIRED = "Student’s t on the logarithms of pairs, each from one block"
-UNPAIRED = "Welch’s t on logarithms"
-
-_ALWAYS = (
-    "trials are independent of each other",
-    "the logarithms of their figures are about normally distributed",
-)
-_BY_KIND = {
-    PAIRED: "trials with the same number are in one block, so drift affects both sides alike",
-    UNPAIRED: "the runs were measured at different times, "
-    "so the difference includes whatever else changed between them",
-}
+# Verdicts
 
 
 @dataclass(frozen=True, slots=True)

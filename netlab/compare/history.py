@@ -26,6 +26,9 @@ from netlab.store.reader import holder_of, is_run_folder
 from netlab.trial.quantity import Quantity
 from netlab.trial.record import Record, by_cell
 
+RECENT_RUNS = 2 * LEAST_RUNS
+"""A change point in this number of last runs is recent."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatedRun:
@@ -162,8 +165,7 @@ def _time(text: str) -> datetime | None:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-RECENT_RUNS = 2 * LEAST_RUNS
-"""A change point in this number of last runs is recent."""
+# Cells over many runs
 
 
 @dataclass(frozen=True)
@@ -246,6 +248,9 @@ def history_of(read: ReadRuns, judged: DatedRun | None = None) -> History:
             figures = tuple(run.medians.get((cell, quantity.name)) for run in runs)
             cells.append(CellHistory(name(first), first.cell, quantity, figures))
     return History(tuple(runs), tuple(cells), tuple(remarks))
+
+
+# A run against its history
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,21 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 
+_FACTS = (
+    *("kernel", "distribution", "cpu_model", "cpu_count", "virtual", "governor", "turbo"),
+    *("power_plan", "congestion", "ecn", "rmem_max_bytes", "wmem_max_bytes", "tcp_rmem"),
+    *("tcp_wmem", "tcp_timestamps", "default_qdisc", "interface_mtu_bytes", "interface_driver"),
+    *("interface_speed_bit_per_s", "interface_duplex", "interface_qdisc", "interface_offloads"),
+)
+"""Facts of a host that change only if someone changes them, unlike counters and loads."""
+_SHOWN_CHANGES = 12
+TestKind = tuple[str, str]
+"""Kind of test, and its protocol."""
+LevelsByKind = Mapping[TestKind, Mapping[str, frozenset[Level]]]
+"""Kind → setting (or ``pairing``) → the values of its cells; ``None``: not set."""
+_SHOWN_VALUES = 4
+
+
 @dataclass(frozen=True, slots=True)
 class ComparedGroup:
     """The comparison of one contender with the baseline."""
@@ -195,15 +210,7 @@ def _axes_words(trials: Sequence[Record]) -> str:
     return f"the axes of this run are {', '.join(axes)}" if axes else "this run has no axis"
 
 
-_FACTS = (
-    *("kernel", "distribution", "cpu_model", "cpu_count", "virtual", "governor", "turbo"),
-    *("power_plan", "congestion", "ecn", "rmem_max_bytes", "wmem_max_bytes", "tcp_rmem"),
-    *("tcp_wmem", "tcp_timestamps", "default_qdisc", "interface_mtu_bytes", "interface_driver"),
-    *("interface_speed_bit_per_s", "interface_duplex", "interface_qdisc", "interface_offloads"),
-)
-"""Facts of a host that change only if someone changes them, unlike counters and loads."""
-
-_SHOWN_CHANGES = 12
+# Known changes
 
 
 def changes(baseline: Run, contender: Run) -> tuple[str, ...]:
@@ -241,13 +248,7 @@ def _known(run: Run) -> dict[tuple[str, str], str]:
     return known
 
 
-TestKind = tuple[str, str]
-"""Kind of test, and its protocol."""
-
-LevelsByKind = Mapping[TestKind, Mapping[str, frozenset[Level]]]
-"""Kind → setting (or ``pairing``) → the values of its cells; ``None``: not set."""
-
-_SHOWN_VALUES = 4
+# Agreement of two runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,11 @@ STREAM = "stream"
 """The test whose results are tables of throughput; other tests have sections of their own."""
 
 
+_CAN_COPY = sys.platform == "linux" and hasattr(os, "fork")
+"""On other systems a process cannot be forked, or not safely after it has loaded libraries."""
+_FAILED = 1
+
+
 @dataclass(frozen=True)
 class Report:
     """The report of a run in one language. Data that several outputs need is computed once."""
@@ -320,11 +325,6 @@ def in_tables(records: Iterable[Record]) -> list[Record]:
     return [
         record for record in records if record.test == STREAM and not is_by_name(record.pairing)
     ]
-
-
-_CAN_COPY = sys.platform == "linux" and hasattr(os, "fork")
-"""On other systems a process cannot be forked, or not safely after it has loaded libraries."""
-_FAILED = 1
 
 
 @contextmanager

@@ -1,8 +1,4 @@
-"""The results of a comparison as text, Markdown, CSV and JSON. No I/O.
-
-The baseline is one run; each contender is a run that is compared with the baseline. A cell is one
-combination of test, pairing (server and client) and settings.
-"""
+"""The results of a comparison as text, Markdown, CSV and JSON."""
 
 from __future__ import annotations
 

@@ -21,6 +21,14 @@ _GAP_BESIDE_STEP = 0.5
 """A step is drawn in the middle between two runs."""
 
 
+SCHEMA = 1
+"""Version of the JSON format."""
+_COLUMNS = (
+    *("run", "started_at", "cell", "label", "quantity", "unit", "figure", "level"),
+    *("change_point", "before", "after", "change_share", "p"),
+)
+
+
 def part_of(history: History, *, with_charts: bool) -> Part:
     """Sentences about the runs, the table of change points and, if wanted, a chart per history.
 
@@ -164,15 +172,6 @@ _METHOD = _(
     least=LEAST_RUNS,
     change=format_share(LEAST_CHANGE),
     p=str(SIGNIFICANCE),
-)
-
-
-SCHEMA = 1
-"""Version of the JSON format."""
-
-_COLUMNS = (
-    *("run", "started_at", "cell", "label", "quantity", "unit", "figure", "level"),
-    *("change_point", "before", "after", "change_share", "p"),
 )
 
 

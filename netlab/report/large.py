@@ -38,6 +38,33 @@ PAIRING, SERVER, CLIENT = "pairing", "server", "client"
 """Axes that are no settings. Pairings of two named hosts have the two last ones."""
 
 
+MOST_LINES = 25
+"""Maximum number of lines of a table; neighbouring levels share a line if there are more."""
+MOST_PLACES = 40
+"""Maximum number of rows and of columns of a heat map."""
+MOST_EXTREMES = 10
+_NAMES: Mapping[str, str] = {PAIRING: _("pairing"), SERVER: _("server"), CLIENT: _("client")}
+_COLUMNS = (
+    *(_("cells"), _("trials"), _("mean"), _("lowest mean of a cell"), _("highest mean of a cell")),
+    _("coefficient of variation, median of the cells"),
+)
+_MEANS = _(
+    "The mean of several cells is the mean of the cells’ means: each cell counts once, however "
+    "many trials it has. The coefficient of variation of a cell is the standard deviation of its "
+    "trials as a share of their mean."
+)
+DAY = slice(0, 10)
+"""The date in a time of the journal."""
+_HOW = _(
+    "This run has more than {number} trials, so its report is made from the columns of its "
+    "segments. `netlab report RUN --cell KEY` makes the whole report of single cells.",
+    number=LARGE_TRIALS,
+)
+SAMPLED_TRIALS = 5_000
+"""Maximum number of trials that the findings are about."""
+_FIGURES = ("trials", "mean", "standard_deviation", "lowest", "highest")
+
+
 @dataclass(frozen=True, slots=True)
 class CellAxis:
     """An axis with its levels: numbers by size, words in the order of the plan."""
@@ -111,16 +138,7 @@ def thinned(cells: Sequence[PlannedCell], most: int) -> tuple[PlannedCell, ...]:
     return left
 
 
-MOST_LINES = 25
-"""Maximum number of lines of a table; neighbouring levels share a line if there are more."""
-MOST_PLACES = 40
-"""Maximum number of rows and of columns of a heat map."""
-MOST_EXTREMES = 10
-_NAMES: Mapping[str, str] = {PAIRING: _("pairing"), SERVER: _("server"), CLIENT: _("client")}
-_COLUMNS = (
-    *(_("cells"), _("trials"), _("mean"), _("lowest mean of a cell"), _("highest mean of a cell")),
-    _("coefficient of variation, median of the cells"),
-)
+# Means of a quantity
 
 
 @dataclass(frozen=True)
@@ -297,15 +315,7 @@ def _share(share: float | None) -> TableCell:
     return TableCell(n=0) if share is None else TableCell(format_share(share), share)
 
 
-_MEANS = _(
-    "The mean of several cells is the mean of the cells’ means: each cell counts once, however "
-    "many trials it has. The coefficient of variation of a cell is the standard deviation of its "
-    "trials as a share of their mean."
-)
-
-
-DAY = slice(0, 10)
-"""The date in a time of the journal."""
+# Parts
 
 
 def parts_of(run: LargeRun, sample: Analysis) -> tuple[Part, ...]:
@@ -386,16 +396,7 @@ def _findings(run: LargeRun, sample: Analysis) -> Part:
     return replace(part, paragraphs=(*leading(sample), about, *part.paragraphs))
 
 
-_HOW = _(
-    "This run has more than {number} trials, so its report is made from the columns of its "
-    "segments. `netlab report RUN --cell KEY` makes the whole report of single cells.",
-    number=LARGE_TRIALS,
-)
-
-
-SAMPLED_TRIALS = 5_000
-"""Maximum number of trials that the findings are about."""
-_FIGURES = ("trials", "mean", "standard_deviation", "lowest", "highest")
+# The report
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,8 @@
 """The report of a run that is under way: made again whenever the journal has grown.
 
-The journal is the file to which a run appends its results. If this machine is one of the run's
-hosts (a local host, or a host of a lab on this machine), record and drawing would take CPU time
-from the measurement. Then the page is made only at the end of the run.
-
-A trial is one measurement that the run plans.
+If this machine is one of the run's hosts (a local host, or a host of a lab on this machine), record
+and drawing would take CPU time from the measurement. Then the page is made only at the end of the
+run.
 """
 
 from __future__ import annotations

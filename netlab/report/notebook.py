@@ -1,8 +1,4 @@
-"""A run in a notebook: its summary, its tables and its charts.
-
-A cell is one combination of test, pairing (server and client) and settings; a trial is one
-measurement of a cell.
-"""
+"""A run in a notebook: its summary, its tables and its charts."""
 
 from __future__ import annotations
 

@@ -34,18 +34,6 @@ from netlab.report.tables.elements import Chart, ChartPanel, Curve, Panel
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MANY_TICKS = 10
@@ -63,6 +51,25 @@ _DECADE_INCHES = 0.6
 """A decade of a logarithmic axis has a single label if its height is at most this."""
 _LEAST_RANGE = 0.1
 """Minimum range of an axis that does not begin at zero, as a share of the highest value."""
+_FEW_POINTS = 40
+"""A line with more points than this has markers only at the ticks of the axis."""
+_WIDE = 0.8
+"""Width of a group of bars, as a share of the distance between the middles of two groups."""
+_Number = TypeVar("_Number", int, float)
+_HANDLE_EM, _HANDLE_GAP_EM, _COLUMN_GAP_EM = 3.0, 0.6, 1.4
+_BETWEEN_EM = 0.45
+_EDGE_INCHES = 0.04
+EDGE_INCHES = 0.05
+"""Distance between the edge of a picture and its contents."""
+_TICK_ROOM = 1.6
+"""Maximum width of an x tick's label, as a multiple of the left margin."""
+_ROW_GAP_INCHES = 0.14
+_COLUMN_GAP_INCHES = 0.2
+_WITH_SHARES = 0.68
+"""Height of a diagram above a diagram of shares of the ceiling, relative to the usual height."""
+
+
+# Axes
 
 
 def scale_x(axes: Axes, chart: Chart, form: Format, wide_inches: float) -> None:
@@ -191,8 +198,7 @@ def spell(axis: Axis, decimal_marker: str) -> None:
     axis.set_major_formatter(Spelled())
 
 
-_FEW_POINTS = 40
-"""A line with more points than this has markers only at the ticks of the axis."""
+# Curves and bars
 
 
 def draw_curve(axes: Axes, line: Curve, ticks: Sequence[float], form: Format) -> None:
@@ -266,10 +272,6 @@ def draw_ceiling(axes: Axes, ceiling: Curve, ticks: Sequence[float]) -> None:
         )
 
 
-_WIDE = 0.8
-"""Width of a group of bars, as a share of the distance between the middles of two groups."""
-
-
 def draw_bars(axes: Axes, lines: Sequence[Curve], ceilings: Sequence[Curve]) -> None:
     """Draw the curves of a chart as bars, and its ceilings as lines across each group of bars.
 
@@ -304,11 +306,7 @@ def draw_bars(axes: Axes, lines: Sequence[Curve], ceilings: Sequence[Curve]) -> 
         )
 
 
-_Number = TypeVar("_Number", int, float)
-
-_HANDLE_EM, _HANDLE_GAP_EM, _COLUMN_GAP_EM = 3.0, 0.6, 1.4
-_BETWEEN_EM = 0.45
-_EDGE_INCHES = 0.04
+# Legend
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,14 +382,7 @@ def _columns(numbers: Sequence[_Number], columns: int) -> list[Sequence[_Number]
     return [numbers[start:end] for start, end in pairwise(starts)]
 
 
-EDGE_INCHES = 0.05
-"""Distance between the edge of a picture and its contents."""
-_TICK_ROOM = 1.6
-"""Maximum width of an x tick's label, as a multiple of the left margin."""
-_ROW_GAP_INCHES = 0.14
-_COLUMN_GAP_INCHES = 0.2
-_WITH_SHARES = 0.68
-"""Height of a diagram above a diagram of shares of the ceiling, relative to the usual height."""
+# The whole diagram
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,14 @@ _WHITE_BELOW = 0.25
 to 1."""
 
 
+_PANEL_INCHES = 0.95
+_TALL_INCHES = 1.45
+"""Height of a panel whose values start at zero."""
+_PANEL_GAP_INCHES = 0.36
+_BOTTOM_INCHES = 0.52
+_WORD_GAP_INCHES = 0.06
+
+
 @dataclass(frozen=True, slots=True)
 class _Layout:
     """Margins around the places, in inches, and the names, broken into lines."""
@@ -241,12 +249,7 @@ def _luminance(colour: Sequence[float]) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-_PANEL_INCHES = 0.95
-_TALL_INCHES = 1.45
-"""Height of a panel whose values start at zero."""
-_PANEL_GAP_INCHES = 0.36
-_BOTTOM_INCHES = 0.52
-_WORD_GAP_INCHES = 0.06
+# Strips
 
 
 def strip_of(strip: Strip, form: Format) -> Figure:

@@ -174,20 +174,17 @@ class Drawers:
                 self._changed.wait()
         return None
 
-    def _next(self) -> int | None:
-        """Wait for a job for another process, and return its number; ``None`` once ``end`` was
-        called.
-        """
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._over)
-            return None if self._over else self._waiting.popleft()
-
     def _lead(self, jobs: IO[bytes], pictures: IO[bytes]) -> None:
         """Give a process jobs and take its pictures, until no job is left or the process ends."""
         number = None
         try:
             with suppress(EOFError, OSError, pickle.UnpicklingError), jobs, pictures:
-                while (number := self._next()) is not None:
+                while True:
+                    with self._changed:
+                        self._changed.wait_for(lambda: self._waiting or self._over)
+                        if self._over:
+                            break
+                        number = self._waiting.popleft()
                     pickle.dump(self._jobs[number], jobs)
                     jobs.flush()
                     picture = pickle.load(pictures)  # noqa: S301 - our own process wrote it
@@ -242,18 +239,18 @@ def main(words: Sequence[str]) -> None:
     for fd in (fd for pipes in ends if pipes != own for fd in pipes):
         os.close(fd)
     with suppress(OSError), os.fdopen(own[0], "rb") as jobs, os.fdopen(own[1], "wb") as pictures:
-        for picture in drawn_each(_asked(jobs)):
+
+        def asked() -> Iterator[Job]:
+            with suppress(EOFError):
+                while True:
+                    yield pickle.load(jobs)  # noqa: S301 - our own process wrote it
+
+        for picture in drawn_each(asked()):
             pickle.dump(picture, pictures)
             pictures.flush()
     for child in children:
         os.waitpid(child, 0)
     os._exit(0)
-
-
-def _asked(jobs: IO[bytes]) -> Iterator[Job]:
-    with suppress(EOFError):
-        while True:
-            yield pickle.load(jobs)  # noqa: S301 - our own process wrote it
 
 
 if __name__ == "__main__":

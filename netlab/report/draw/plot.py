@@ -60,6 +60,18 @@ Job = tuple[Chart | Strip | HeatMap, Format]
 """A chart, and the width to draw it in."""
 
 
+_ASIDE = re.compile(r"<!--.*?-->|<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>", re.DOTALL)
+_BETWEEN_TAGS = re.compile(r">\s+<")
+_SPACES = re.compile(r"\s+")
+_BEFORE_A_LETTER = re.compile(r" ?([MLQCZz]) ?(?=[-\d\"])| (?=\")")
+_PATH = re.compile(r' d="[^"]*"')
+_NUMBERS = re.compile(r"scale\([^)]*\)|-?\d+\.\d{3,}")
+_PLAIN = " !'()*+,-./:;<=>@[]^_`{|}~?"
+"""Characters that need no escape in a data URL between double quotes."""
+WIDE = 100
+"""From this ratio of the largest x to the smallest x upwards, the x axis is logarithmic."""
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A chart as it was drawn."""
@@ -151,16 +163,6 @@ def style(form: Format) -> Iterator[None]:
         yield
 
 
-_ASIDE = re.compile(r"<!--.*?-->|<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>", re.DOTALL)
-_BETWEEN_TAGS = re.compile(r">\s+<")
-_SPACES = re.compile(r"\s+")
-_BEFORE_A_LETTER = re.compile(r" ?([MLQCZz]) ?(?=[-\d\"])| (?=\")")
-_PATH = re.compile(r' d="[^"]*"')
-_NUMBERS = re.compile(r"scale\([^)]*\)|-?\d+\.\d{3,}")
-_PLAIN = " !'()*+,-./:;<=>@[]^_`{|}~?"
-"""Characters that need no escape in a data URL between double quotes."""
-
-
 def drawing_address(svg: bytes) -> str:
     """The SVG as ``data:image/svg+xml,…``, without double quotes and ampersands.
 
@@ -179,10 +181,6 @@ def _rounded(match: re.Match[str]) -> str:
     """
     number = match[0]
     return number if number.startswith("scale") else f"{float(number):.2f}".rstrip("0").rstrip(".")
-
-
-WIDE = 100
-"""From this ratio of the largest x to the smallest x upwards, the x axis is logarithmic."""
 
 
 def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:

@@ -24,6 +24,37 @@ _BREAKS = re.compile(r"(?<=[\s\-_/,.:])")
 """A line may end after these characters."""
 
 
+Dash: TypeAlias = str | tuple[float, tuple[float, ...]]
+"""A dash pattern of matplotlib: a name, or (offset, lengths in widths of the line)."""
+LOOKS = ("#4f65d8", "#df6500", "#00a47c", "#a42d74", "#07321f", "#5c4a08")
+"""The hues of Okabe and Ito 2008 (Color Universal Design). They are darkened until each has a
+contrast of 3 to 1 with white. Then they are changed until readers with any kind of colour vision
+can distinguish them."""
+DASHES: tuple[Dash, ...] = (
+    "-",
+    (0, (5, 2)),
+    (0, (1.4, 1.6)),
+    (0, (7, 2, 1.4, 2)),
+    (0, (3, 1.2)),
+)
+MARKERS = ("o", "s", "^", "D", "v", "X", "P")
+"""The numbers of colours, dashes and markers have no common factor, so 210 lines look different."""
+HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++")
+"""Hatches of bars; with six colours, 42 bars look different."""
+CEILING_DASHES: tuple[Dash, ...] = ("-", (0, (3, 1.5)), (0, (1, 1.5)))
+INK = "#1c2126"
+QUIET = "#6b737b"
+GRID = "#dde1e5"
+PAPER = "#ffffff"
+INSIDE = "#e3e3e0"
+"""Colour of the places of a heat map that stand for pairs inside one machine, and of the bands
+(shaded ranges) of a strip."""
+_CM_AN_INCH = 2.54
+_ABREAST_FROM_INCHES = 5.0
+"""In a picture narrower than this, up to ``_STACKED`` panels are one below the other."""
+_STACKED = 3
+
+
 def flat(words: str) -> str:
     """The text on one line, without line ends and control characters, which hosts may send."""
     return _BLANKS.sub(" ", words)
@@ -72,14 +103,6 @@ def _font() -> FT2Font:
     return FT2Font(findfont(FAMILY))
 
 
-Dash: TypeAlias = str | tuple[float, tuple[float, ...]]
-"""A dash pattern of matplotlib: a name, or (offset, lengths in widths of the line)."""
-
-LOOKS = ("#4f65d8", "#df6500", "#00a47c", "#a42d74", "#07321f", "#5c4a08")
-"""The hues of Okabe and Ito 2008 (Color Universal Design). They are darkened until each has a
-contrast of 3 to 1 with white. Then they are changed until readers with any kind of colour vision
-can distinguish them."""
-
 HEAT = (
     "#fee838",
     "#dac65b",
@@ -92,35 +115,6 @@ HEAT = (
 )
 """Colours from the smallest value to the largest: cividis in reverse (Nuñez, Anderton and Renslow
 2018)."""
-
-DASHES: tuple[Dash, ...] = (
-    "-",
-    (0, (5, 2)),
-    (0, (1.4, 1.6)),
-    (0, (7, 2, 1.4, 2)),
-    (0, (3, 1.2)),
-)
-MARKERS = ("o", "s", "^", "D", "v", "X", "P")
-"""The numbers of colours, dashes and markers have no common factor, so 210 lines look different."""
-
-HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++")
-"""Hatches of bars; with six colours, 42 bars look different."""
-
-CEILING_DASHES: tuple[Dash, ...] = ("-", (0, (3, 1.5)), (0, (1, 1.5)))
-
-INK = "#1c2126"
-QUIET = "#6b737b"
-GRID = "#dde1e5"
-PAPER = "#ffffff"
-INSIDE = "#e3e3e0"
-"""Colour of the places of a heat map that stand for pairs inside one machine, and of the bands
-(shaded ranges) of a strip."""
-
-
-_CM_AN_INCH = 2.54
-_ABREAST_FROM_INCHES = 5.0
-"""In a picture narrower than this, up to ``_STACKED`` panels are one below the other."""
-_STACKED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +133,7 @@ class Format:
     panel_high_inches: float
     """Height of the axes of each panel, if there are several."""
     share_high_inches: float
-    """Height of axes with shares of the wire ceiling (the highest payload rate of the link)."""
+    """Height of axes with shares of the wire ceiling."""
     title_pt: float
     text_pt: float
     legend_pt: float

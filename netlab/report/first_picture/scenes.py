@@ -27,6 +27,24 @@ LOOKS = 6
 """Number of different looks of lines and bars, see page.css."""
 
 
+BOUNDS = (10, 25, 50, 75, 90, 95, 98)
+"""Percentages of the wire ceiling (the highest payload rate of the link), or of the highest figure,
+at which a colour begins. Steps are finer near 100 %, where most figures are."""
+BLANK = "blank-spot"
+INSIDE = "inside-spot"
+_GAP, _TITLE, _MOST_HIGH = 14, 20, {WIDE: 400, NARROW: 250}
+_PANELS_ABREAST = 2
+_ROW_HIGH, _BELOW, _HEADING = 20, 38, 22
+_CHART_HIGH = {WIDE: 320, NARROW: 230}
+_LEFT, _CHART_RIGHT, _CHART_TOP, _CHART_BOTTOM = 46, 20, 12, 40
+_PANEL_HIGH = {WIDE: 128, NARROW: 104}
+"""Height of each panel."""
+_STRIP_RIGHT, _PANEL_HEAD, _STRIP_BOTTOM = 12, 22, 38
+_ABOVE = 1.24
+"""Top of a panel's y ruler relative to the highest value, with room for the names of bands."""
+_TICKS = {WIDE: 8, NARROW: 5}
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """One element of SVG."""
@@ -128,13 +146,7 @@ def _short(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-BOUNDS = (10, 25, 50, 75, 90, 95, 98)
-"""Percentages of the wire ceiling (the highest payload rate of the link), or of the highest figure,
-at which a colour begins. Steps are finer near 100 %, where most figures are."""
-BLANK = "blank-spot"
-INSIDE = "inside-spot"
-_GAP, _TITLE, _MOST_HIGH = 14, 20, {WIDE: 400, NARROW: 250}
-_PANELS_ABREAST = 2
+# Heat maps
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +278,7 @@ def _column_names(
             yield words(middle, bottom + TYPE + 1, column, "middle")
 
 
-_ROW_HIGH, _BELOW, _HEADING = 20, 38, 22
+# Rows of intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,8 +406,7 @@ def _interval(row: IntervalRow, ruler: _Ruler, y: float) -> Iterator[Mark]:
         yield dot(ruler(row.middle), y, 4.2, look, title=row.description, cell=row.cell)
 
 
-_CHART_HIGH = {WIDE: 320, NARROW: 230}
-_LEFT, _CHART_RIGHT, _CHART_TOP, _CHART_BOTTOM = 46, 20, 12, 40
+# Charts
 
 
 class _Plane:
@@ -517,12 +528,7 @@ def _bars(plane: _Plane, curve: Curve) -> Iterator[Mark]:
         yield rect(left, top, right - left - 1, plane.high - _CHART_BOTTOM - top, look, title=title)
 
 
-_PANEL_HIGH = {WIDE: 128, NARROW: 104}
-"""Height of each panel."""
-_STRIP_RIGHT, _PANEL_HEAD, _STRIP_BOTTOM = 12, 22, 38
-_ABOVE = 1.24
-"""Top of a panel's y ruler relative to the highest value, with room for the names of bands."""
-_TICKS = {WIDE: 8, NARROW: 5}
+# Strips
 
 
 class _TimeRuler:

@@ -1,7 +1,6 @@
 """A report in another language: translated messages, and figures in the format of that language.
 
-The catalogues are gettext's, one file ``CODE.po`` per language (docs/extending.md). Babel reads
-them and formats figures. A message that the catalogue lacks stays English.
+Babel reads the catalogues and formats figures. A message that the catalogue lacks stays English.
 """
 
 from __future__ import annotations
@@ -24,10 +23,8 @@ from netlab.report.tables.elements import (
     HeatMap,
     Part,
     Strip,
-    TableLine,
 )
 from netlab.report.tables.tables import TableSection
-from netlab.results.layout import TableColumn
 from netlab.trial.record import FLOWS
 
 _FIGURE = re.compile(r"([-−+±]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)((?:/s)?(?: [^\W\d]\S*| %)?)")
@@ -54,14 +51,28 @@ class Translated(Wording):
         If the catalogue lacks a message, all of the message is English, including its values.
         """
         if not isinstance(words, Message):
-            return _FIGURE.sub(self._spelled, words) if _FIGURE.fullmatch(words) else words
+            if not _FIGURE.fullmatch(words):
+                return words
+            return _FIGURE.sub(lambda found: found[1].translate(self._marks) + found[2], words)
+        template = words.id
         try:
-            template = self._template(words)
+            if words.many:
+                template = self._catalogue.ngettext(words.id, words.many, words.number)
+            elif any(map(str.isalpha, _BRACES.sub("", words.id))):
+                template = self._catalogue.gettext(words.id)
         except LookupError:
             return str(words)
         values = {name: self._value(value) for name, value in words.values.items()}
         translation = template.format(**values) if values else template
         return translation[:1].upper() + translation[1:] if words.begins else translation
+
+    def _value(self, value: Any) -> Any:
+        """A value of a message: a day or a text in this language, or a number as it is."""
+        if isinstance(value, date):
+            from babel.dates import format_date
+
+            return format_date(value, locale=self.language)
+        return self.text(value) if isinstance(value, str) else value
 
     def gettext(self, words: str) -> str:
         """The catalogue's translation of a text; the English text if there is none."""
@@ -75,43 +86,32 @@ class Translated(Wording):
             return self._catalogue.ngettext(singular, plural, number)
         return super().ngettext(singular, plural, number)
 
-    def _template(self, words: Message) -> str:
-        """The catalogue's translation of a message's template; LookupError if there is none."""
-        if words.many:
-            return self._catalogue.ngettext(words.id, words.many, words.number)
-        bare = _BRACES.sub("", words.id)
-        return self._catalogue.gettext(words.id) if any(map(str.isalpha, bare)) else words.id
-
-    def _value(self, value: Any) -> Any:
-        if isinstance(value, date):
-            return self._day(value)
-        return self.text(value) if isinstance(value, str) else value
-
-    def _day(self, day: date) -> str:
-        from babel.dates import format_date
-
-        return format_date(day, locale=self.language)
-
-    def _spelled(self, figure: re.Match[str]) -> str:
-        return figure[1].translate(self._marks) + figure[2]
-
     def of_table(self, table: AnyTable) -> AnyTable:
         """A table with translated title, headings and footnotes, and figures in this language's
         format.
         """
+        lines = []
+        for line in table.lines:
+            places = tuple(
+                replace(place, text=self.text(place.text), share=self.text(place.share))
+                for place in line.places
+            )
+            lines.append(replace(line, label=self.text(line.label), places=places))
         fields: dict[str, Any] = {
             "title": self.text(table.title),
             "corner": self.text(table.corner),
             "columns": tuple(map(self.text, table.columns)),
-            "lines": tuple(map(self._line, table.lines)),
-            "footnotes": self._footnotes(table.footnotes),
+            "lines": tuple(lines),
+            "footnotes": tuple((mark, self.text(sentence)) for mark, sentence in table.footnotes),
         }
         if isinstance(table, GridTable):
             fields |= {
                 "pairing": self.text(table.pairing),
                 "conditions": self.text(table.conditions),
                 "quantity": self.text(table.quantity),
-                "keys": tuple(map(self._column, table.keys)),
+                "keys": tuple(
+                    replace(column, way=self.text(FLOWS[column.flow])) for column in table.keys
+                ),
             }
         return replace(table, **fields)
 
@@ -190,19 +190,6 @@ class Translated(Wording):
                     unit=self.text(chart.unit),
                     **common,
                 )
-
-    def _column(self, column: TableColumn) -> TableColumn:
-        return replace(column, way=self.text(FLOWS[column.flow]))
-
-    def _footnotes(self, footnotes: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        return tuple((letter, self.text(sentence)) for letter, sentence in footnotes)
-
-    def _line(self, line: TableLine) -> TableLine:
-        places = tuple(
-            replace(place, text=self.text(place.text), share=self.text(place.share))
-            for place in line.places
-        )
-        return replace(line, label=self.text(line.label), places=places)
 
     def _curves(self, curves: Iterable[Curve]) -> tuple[Curve, ...]:
         return tuple(

@@ -50,6 +50,12 @@ SCRIPTS = (
 """Files of the page's script, in their order, wrapped in one function so that nothing is global."""
 
 
+FOLDER, KEY = "{folder}", "{key}"
+"""Placeholders that the script replaces by the run's folder and the cell's key."""
+INVENTORY = "HOSTS.yaml"
+"""Placeholder for the inventory (the file that describes the hosts), if the run names none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Contents:
     """The contents of a page."""
@@ -209,6 +215,9 @@ def link_words(link: Link | None) -> str:
     return joined(", ", parts)
 
 
+# Methods
+
+
 def methods(records: Sequence[Record], link: Link | None, *, source: str | None) -> tuple[str, ...]:
     """A paragraph for each kind of figure, and for each unknown fact."""
     paragraphs = list(_IMPORTED if source is not None else _MEASURED)
@@ -304,10 +313,7 @@ _SAME_HOST = _(
 )
 
 
-FOLDER, KEY = "{folder}", "{key}"
-"""Placeholders that the script replaces by the run's folder and the cell's key."""
-INVENTORY = "HOSTS.yaml"
-"""Placeholder for the inventory (the file that describes the hosts), if the run names none."""
+# The command that measures a cell again
 
 
 def repeat_words(run: Run) -> tuple[str, ...]:
@@ -386,6 +392,9 @@ _WORDS: Mapping[str, Message] = {
     ),
 }
 """The script fills in the values in braces."""
+
+
+# For the script
 
 
 def script_words(wording: Wording) -> str:

@@ -14,7 +14,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netlab.ethernet import Link
 from netlab.messages import Message, _, counted, joined
 from netlab.report.language import Wording
 from netlab.report.page.small_charts import (
@@ -51,6 +50,22 @@ _Say = Callable[[str], str]
 """Returns a text or a figure in the page's language, without control characters."""
 
 
+_RecordValues = Mapping[str, Any]
+_ENDS: Mapping[str, str] = {
+    "sender": _("sender"),
+    "receiver": _("receiver"),
+    "client": _("client"),
+    "server": _("server"),
+}
+MOST_SHOWN = 4
+"""Maximum number of different values of one end that are listed. If there are more, the smallest
+and the largest value are shown."""
+_GIVING = ("sender", "client")
+_EVERY = tuple(_ENDS)
+_NOTED = ("socket_buffer_bytes", "interface", "dscp")
+"""Settings that are shown also if nothing was requested."""
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """Consecutive cells of the plan as gzipped JSON in base64."""
@@ -69,7 +84,7 @@ class CellView:
     records: tuple[Record, ...]
     """Its trials."""
     ceilings: Mapping[str, float]
-    """Flow → its wire ceiling (highest payload rate on the link), bit/s; only known ceilings."""
+    """Flow → its wire ceiling, bit/s; only known ceilings."""
     findings: tuple[CellFinding, ...]
 
 
@@ -79,16 +94,22 @@ def cells_of(
     """The cells of a run in the plan's order; ``findings`` maps a cell's key to its findings."""
     names = names_of(records)
     groups = by_cell(records)
-    for planned_cell in run.plan.cells:
-        trials = tuple(groups.get(planned_cell.key, ()))
+    for cell in run.plan.cells:
+        trials = tuple(groups.get(cell.key, ()))
+        ceilings = {}
+        for flow in FLOWS:
+            streams = tuple(r for r in trials if r.test in _WITH_STREAMS and flow in r.flows)
+            if streams and streams[0].message_bytes is not None:
+                column = TableColumn(streams[0].protocol, streams[0].message_bytes, flow)
+                ceiling = ceiling_of(column, [Bin(streams, flow)], run.plan.link)
+                if ceiling is not None:
+                    ceilings[flow] = ceiling.highest_bit_per_s
         yield CellView(
-            key=planned_cell.key,
-            name=joined(
-                ": ", [planned_cell.pairing, names.get(planned_cell.key, planned_cell.key)]
-            ),
+            key=cell.key,
+            name=joined(": ", [cell.pairing, names.get(cell.key, cell.key)]),
             records=trials,
-            ceilings=_ceilings(trials, run.plan.link),
-            findings=tuple(findings.get(planned_cell.key, ())),
+            ceilings=ceilings,
+            findings=tuple(findings.get(cell.key, ())),
         )
 
 
@@ -219,36 +240,11 @@ def _chart(chart: SmallChart, say: _Say) -> dict[str, Any]:
     }
 
 
-def _ceilings(records: Sequence[Record], link: Link | None) -> dict[str, float]:
-    """Flow → its wire ceiling in bit/s, for the flows whose ceiling is known."""
-    ceilings = {}
-    for flow in FLOWS:
-        streams = tuple(
-            record for record in records if record.test in _WITH_STREAMS and flow in record.flows
-        )
-        if streams and streams[0].message_bytes is not None:
-            column = TableColumn(streams[0].protocol, streams[0].message_bytes, flow)
-            ceiling = ceiling_of(column, [Bin(streams, flow)], link)
-            if ceiling is not None:
-                ceilings[flow] = ceiling.highest_bit_per_s
-    return ceilings
-
-
 def _as_json(data: object) -> str:
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-_RecordValues = Mapping[str, Any]
-
-_ENDS: Mapping[str, str] = {
-    "sender": _("sender"),
-    "receiver": _("receiver"),
-    "client": _("client"),
-    "server": _("server"),
-}
-MOST_SHOWN = 4
-"""Maximum number of different values of one end that are listed. If there are more, the smallest
-and the largest value are shown."""
+# Requested and effective settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,10 +394,6 @@ def _one(name: str, value: Any) -> str:
     return value if isinstance(value, Message) else setting_value(name, value)
 
 
-_GIVING = ("sender", "client")
-_EVERY = tuple(_ENDS)
-
-
 def _waiting(value: Any) -> str:
     return "spinning" if value else "blocking"
 
@@ -419,8 +411,6 @@ _RULES: Mapping[str, tuple[str, tuple[str, ...], Callable[[Any], Any]]] = {
 """Setting → (suffix of the value's name in a record, ends that report the value, function that
 converts the value to the form of the setting)."""
 
-_NOTED = ("socket_buffer_bytes", "interface", "dscp")
-"""Settings that are shown also if nothing was requested."""
 
 _UNASKED: Mapping[str, str] = {
     "mss_bytes": _("maximum segment size"),

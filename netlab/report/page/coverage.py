@@ -246,6 +246,9 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+# The environment of the templates
+
+
 def environment(folder: Path, wording: Wording) -> Environment:
     """The environment for the templates in a folder. Messages are translated, and all text is
     escaped, including text from a catalogue.

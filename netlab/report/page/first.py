@@ -33,6 +33,13 @@ _SYSTEM = ("distribution", "os_release", "kernel", "os")
 _MOST_HOSTS = 4
 
 
+_MAX_NAMED = 8
+"""Maximum number of pairings that a sentence names. If there are more, it gives their number."""
+_NOT_NAMED = frozenset({"protocol", "message_bytes", "test", "pairing", ROWS})
+_PLACE = re.compile(r'<img data-drawing="(\d+)"')
+"""A place for a drawing. No text can contain this, because each ``<`` in a text is escaped."""
+
+
 @dataclass(frozen=True, slots=True)
 class First:
     """The contents of the first screen."""
@@ -167,9 +174,7 @@ def downloads(run: Run, files: Iterable[str], to_run: str = "") -> tuple[tuple[s
     )
 
 
-_MAX_NAMED = 8
-"""Maximum number of pairings that a sentence names. If there are more, it gives their number."""
-_NOT_NAMED = frozenset({"protocol", "message_bytes", "test", "pairing", ROWS})
+# The first sentences
 
 
 def opening(plan: Plan, records: Sequence[Record]) -> tuple[str, ...]:
@@ -358,8 +363,7 @@ def _ended(records: Sequence[Record]) -> str:
     )
 
 
-_PLACE = re.compile(r'<img data-drawing="(\d+)"')
-"""A place for a drawing. No text can contain this, because each ``<`` in a text is escaped."""
+# Drawings
 
 
 def with_drawings(html: str, pictures: Sequence[Picture]) -> str:

@@ -30,6 +30,22 @@ if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
 
 
+MOST_MARKS = 12
+"""Maximum number of marks on one chart. If there are more, the longest marks are drawn."""
+LEAST_OF_LONGEST = 0.1
+"""Gaps shorter than this share of the longest gap are not marked."""
+_LIMITS: Mapping[str, str] = {
+    "rate_limit_bit_per_s": _("rate limit, {rate}").id,
+    "window_limit_bit_per_s": _("limit of the receive window, {rate}").id,
+}
+MAX_LINES = 12
+"""Maximum number of trials (measurements of a cell) in a chart; more lines would look alike."""
+_MAX_STEPS = 200
+"""Maximum number of points of one curve, so that a page of many cells stays small."""
+_IN_WINDOW = _("seconds since the window opened")
+_Points = list[tuple[float, float | None]]
+
+
 @dataclass(frozen=True, slots=True)
 class CellFinding:
     """One finding as the page shows it among the details of a cell."""
@@ -67,10 +83,7 @@ def findings_by_cell(run: Analysis) -> dict[str, tuple[CellFinding, ...]]:
     return {cell: tuple(findings) for cell, findings in by_cell.items()}
 
 
-MOST_MARKS = 12
-"""Maximum number of marks on one chart. If there are more, the longest marks are drawn."""
-LEAST_OF_LONGEST = 0.1
-"""Gaps shorter than this share of the longest gap are not marked."""
+# Marks and levels of findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +140,6 @@ def levels_of(findings: Sequence[CellFinding]) -> tuple[SeriesLevel, ...]:
     return tuple(sorted(levels, key=lambda limit: (limit.level, limit.words)))
 
 
-_LIMITS: Mapping[str, str] = {
-    "rate_limit_bit_per_s": _("rate limit, {rate}").id,
-    "window_limit_bit_per_s": _("limit of the receive window, {rate}").id,
-}
-
-
 def _gaps(record: Record, flow: str) -> Iterator[SeriesMark]:
     """The gaps in which the receiver got no data, if they amount to an interruption."""
     if not any(interruption.flow == flow for interruption in interruptions(record)):
@@ -177,16 +184,7 @@ def _time(seconds: float) -> str:
     return format_seconds(float(f"{seconds:.3g}"))
 
 
-MAX_LINES = 12
-"""Maximum number of trials (measurements of a cell) in a chart; more lines would look alike."""
-
-_MAX_STEPS = 200
-"""Maximum number of points of one curve, so that a page of many cells stays small."""
-
-_IN_WINDOW = _("seconds since the window opened")
-
-
-_Points = list[tuple[float, float | None]]
+# Charts
 
 
 @dataclass(frozen=True, slots=True)

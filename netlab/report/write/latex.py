@@ -93,6 +93,27 @@ _ACCENTS = {
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9 ().:;/+=,-]|[-,](?=[-,])")
 
 
+_GROUPS = ",.’\u00a0\u202f"
+"""Characters that group digits, or that are the decimal marker, in some language."""
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
+"""Names that are safe in an argument of LaTeX."""
+CHARTS = "charts"
+"""Folder of the charts, next to the document."""
+TEXT_WIDTH_PT = 480.0
+"""A little less than the text width of an A4 page with margins of 19 mm."""
+_SHORT = 24
+"""Maximum number of characters of a text on one line; a longer text is set as a paragraph."""
+_SHORT_TABLE_LINES = 40
+"""Maximum number of lines of a table that fits on a page; a longer table runs over pages."""
+_RAISED = 0.7
+"""Relative size of the letters of footnotes."""
+_HEAD = 11
+"""Characters per line of a heading, unless its column is wider."""
+_BABEL = r"""%% babel knows the language by its code: hyphenation, dates, captions.
+\IfFileExists{babel-%(code)s.ini}{\usepackage{babel}\babelprovide[import=%(code)s,main]{%(code)s}}{}
+"""
+
+
 def latex_text(text: str) -> str:
     """LaTeX source that shows a text on one line; no part of the text is a command or a comment.
 
@@ -135,9 +156,10 @@ _UNITS = {
 }
 """Unit in the report → unit for siunitx, which prints text that is not a macro unchanged."""
 
-_GROUPS = ",.’\u00a0\u202f"
-"""Characters that group digits, or that are the decimal marker, in some language."""
 _UNIT = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
+
+
+# Sentences and figures
 
 
 def digits(text: str, marker: str) -> str | None:
@@ -173,10 +195,6 @@ def latex_prose(text: str, marker: str = ".") -> str:
     return "".join([*parts, latex_text(text[at:])])
 
 
-_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
-"""Names that are safe in an argument of LaTeX."""
-
-
 def figures(charts: Iterable[Chart | Strip | HeatMap], folder: str, marker: str = ".") -> list[str]:
     """A figure for each chart, as wide as the text. LaTeX leaves out a figure whose PDF is not in
     ``folder``.
@@ -201,11 +219,7 @@ def figures(charts: Iterable[Chart | Strip | HeatMap], folder: str, marker: str 
     return blocks
 
 
-CHARTS = "charts"
-"""Folder of the charts, next to the document."""
-
-TEXT_WIDTH_PT = 480.0
-"""A little less than the text width of an A4 page with margins of 19 mm."""
+# Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,14 +238,6 @@ _SIZES = (
     _Size(r"\footnotesize", 4.25, 7.0),
     _Size(r"\scriptsize", 3.95, 5.0),
 )
-_SHORT = 24
-"""Maximum number of characters of a text on one line; a longer text is set as a paragraph."""
-_SHORT_TABLE_LINES = 40
-"""Maximum number of lines of a table that fits on a page; a longer table runs over pages."""
-_RAISED = 0.7
-"""Relative size of the letters of footnotes."""
-_HEAD = 11
-"""Characters per line of a heading, unless its column is wider."""
 
 _PREAMBLE = r"""%% Tables of a netlab run. It compiles as it is: pdflatex, lualatex or xelatex.
 \documentclass[a4paper]{article}
@@ -252,10 +258,6 @@ _PREAMBLE = r"""%% Tables of a netlab run. It compiles as it is: pdflatex, luala
 \makeatother
 \raggedright
 \begin{document}
-"""
-
-_BABEL = r"""%% babel knows the language by its code: hyphenation, dates, captions.
-\IfFileExists{babel-%(code)s.ini}{\usepackage{babel}\babelprovide[import=%(code)s,main]{%(code)s}}{}
 """
 
 
@@ -468,42 +470,44 @@ def _width_pt(columns: Sequence[_Column], size: _Size) -> float:
 
 
 def _table(grid: _Grid, size: _Size) -> str:
-    columns = (grid.labels, *grid.columns)
-    head = [
-        *[r"\toprule", *_group_lines(grid)],
-        *[" & ".join(_head(column, grid.marker) for column in columns) + r" \\", r"\midrule"],
-    ]
-    body = []
-    for at in range(len(grid.labels.cells)):
-        body += [r"\midrule"] if at in grid.rules else []
-        places = [_set(column, at, grid.marker) for column in grid.columns]
-        body.append(
-            " & ".join([latex_prose(grid.labels.cells[at].text, grid.marker), *places]) + r" \\"
-        )
-    lines = [rf"{{{size.command}\setlength{{\tabcolsep}}{{{size.gap_pt / 2:g}pt}}%"]
+    columns, marker = (grid.labels, *grid.columns), grid.marker
+    heads = []
+    for column in columns:
+        lines = [latex_prose(line, marker) for line in column.head_lines]
+        side = "r" if column.figures else "l"
+        body = r"\\".join(lines)
+        box = rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{body}\end{{tabular}}"
+        heads.append(f"{{{box if len(lines) > 1 else lines[0]}}}")
+    head = [r"\toprule", *_group_lines(grid), " & ".join(heads) + r" \\", r"\midrule"]
+    rows = []
+    for at, label in enumerate(grid.labels.cells):
+        rows += [r"\midrule"] if at in grid.rules else []
+        places = [_set(column, at, marker) for column in grid.columns]
+        rows.append(" & ".join([latex_prose(label.text, marker), *places]) + r" \\")
+    out = [rf"{{{size.command}\setlength{{\tabcolsep}}{{{size.gap_pt / 2:g}pt}}%"]
     shape = f"{{@{{}}{''.join(_specification(c, size) for c in columns)}@{{}}}}"
-    caption = latex_prose(grid.caption, grid.marker)
+    caption = latex_prose(grid.caption, marker)
     lines_of_text = sum(
         max(-(-shown_characters(c.cells[at].text) // max(1, c.characters)) or 1 for c in columns)
         for at in range(len(grid.labels.cells))
     )
     if lines_of_text <= _SHORT_TABLE_LINES:
         # In a box, columns are aligned after one run of LaTeX, and no page break divides the table.
-        lines += [r"\begin{minipage}{\textwidth}\centering"]
-        lines += [rf"\captionoftable{{{caption}}}\smallskip", rf"\begin{{tabular}}{shape}"]
-        lines += [*head, *body, r"\bottomrule", r"\end{tabular}", r"\end{minipage}\par\smallskip"]
+        out += [r"\begin{minipage}{\textwidth}\centering"]
+        out += [rf"\captionoftable{{{caption}}}\smallskip", rf"\begin{{tabular}}{shape}"]
+        out += [*head, *rows, r"\bottomrule", r"\end{tabular}", r"\end{minipage}\par\smallskip"]
     else:
-        lines += [rf"\begin{{longtable}}{shape}", rf"\caption{{{caption}}}\\"]
-        lines += [*head, r"\endfirsthead", *head, r"\endhead"]
-        lines += [r"\midrule", r"\endfoot", r"\bottomrule", r"\endlastfoot", *body]
-        lines += [r"\end{longtable}"]
+        out += [rf"\begin{{longtable}}{shape}", rf"\caption{{{caption}}}\\"]
+        out += [*head, r"\endfirsthead", *head, r"\endhead"]
+        out += [r"\midrule", r"\endfoot", r"\bottomrule", r"\endlastfoot", *rows]
+        out += [r"\end{longtable}"]
     letters = {letter for c in grid.columns for cell in c.cells for letter in cell.letters}
-    lines += [
-        rf"\textsuperscript{{{letter}}}~{latex_prose(sentence, grid.marker)}\par"
+    out += [
+        rf"\textsuperscript{{{letter}}}~{latex_prose(sentence, marker)}\par"
         for letter, sentence in grid.footnotes
         if letter in letters
     ]
-    return "\n".join([*lines, r"\bigskip}", ""])
+    return "\n".join([*out, r"\bigskip}", ""])
 
 
 def _group_lines(grid: _Grid) -> list[str]:
@@ -517,15 +521,6 @@ def _group_lines(grid: _Grid) -> list[str]:
         rules.append(rf"\cmidrule(lr){{{at}-{at + wide - 1}}}")
         at += wide
     return [" & ".join(spans) + r" \\", "".join(rules)]
-
-
-def _head(column: _Column, marker: str) -> str:
-    lines = [latex_prose(line, marker) for line in column.head_lines]
-    if len(lines) == 1:
-        return f"{{{lines[0]}}}"
-    side = "r" if column.figures else "l"
-    body = r"\\".join(lines)
-    return rf"{{\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{body}\end{{tabular}}}}"
 
 
 def _specification(column: _Column, size: _Size) -> str:

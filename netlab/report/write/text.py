@@ -1,4 +1,4 @@
-"""Tables → Markdown, CSV and plain text; names from files are escaped. No I/O."""
+"""Tables → Markdown, CSV and plain text; names from files are escaped."""
 
 from __future__ import annotations
 
