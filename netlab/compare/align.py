@@ -143,7 +143,6 @@ def namer(firsts: Sequence[Record], leaving_out: Mapping[str, object]) -> Callab
 def _align_pair(
     label: str, old: Sequence[Record], new: Sequence[Record], *, paired: bool
 ) -> Iterator[AlignedPair]:
-    """One aligned pair per quantity of two cells."""
     for quantity in (*quantities_of(old[0]), STACK):
         sides = [
             {

@@ -202,7 +202,6 @@ def _levels(name: str, trials: Sequence[Record]) -> list[Level]:
 
 
 def _axes_words(trials: Sequence[Record]) -> str:
-    """A text about the axes that can be compared."""
     from netlab.config.settings import NAME_OF
 
     names = dict.fromkeys(name for record in trials for name in plain_cell(record))

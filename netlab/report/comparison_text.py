@@ -102,7 +102,6 @@ WRITERS: Mapping[str, Callable[[Compared], str]] = {
 
 
 def _head(compared: Compared) -> list[str]:
-    """The lines above the tables: the runs compared, the numbers of verdicts, the method."""
     method, spread = compared.method, smallest_shown(compared.rows)
     contenders = ", ".join(group.contender for group in compared.groups)
     verdicts = ", ".join(f"{n} {verdict}" for verdict, n in _verdicts(compared).items() if n)

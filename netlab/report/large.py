@@ -254,7 +254,6 @@ class FigureGroup:
         )
 
     def _varying(self) -> Table:
-        """The cells whose trials vary most."""
         order = sorted(
             self.cells, key=lambda cell: self.figures[cell.key].variation or 0.0, reverse=True
         )
@@ -302,7 +301,6 @@ def _level(axis: CellAxis, level: Value | None) -> str:
 
 
 def _places(groups: Sequence[Sequence[Value | None]]) -> dict[Value | None, int]:
-    """Level → number of its group."""
     return {level: place for place, levels in enumerate(groups) for level in levels}
 
 

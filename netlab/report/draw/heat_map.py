@@ -86,7 +86,6 @@ class _Layout:
 
 
 def _layout(chart: HeatMap, form: Format) -> _Layout:
-    """The layout of a map; its margins have room for the names, however long they are."""
     size = form.legend_pt if len(chart.rows) <= form.map_figures else 6.0
     step = _step(chart)
     rows = tuple(lines_of(name, size, form.map_name_inches) for name in chart.rows[::step])

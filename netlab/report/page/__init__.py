@@ -119,7 +119,6 @@ def page(contents: Contents, wording: Wording) -> str:
 
 
 def _text(name: str) -> str:
-    """A file of this folder."""
     return (HERE / name).read_text(encoding="utf-8")
 
 

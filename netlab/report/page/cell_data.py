@@ -301,7 +301,6 @@ def effective_settings(
 
 
 def _reports(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iterator[_EndValue]:
-    """The values that the ends report for one setting."""
     request = settings.get(name)
     if name == "socket_buffer_bytes":
         yield from _buffers(request, values)

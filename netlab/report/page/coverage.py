@@ -56,10 +56,7 @@ class Blank:
 
 @dataclass(frozen=True, slots=True)
 class HostFact:
-    """One fact of a host, before the first session and after the last session.
-
-    A value is empty if it is unknown.
-    """
+    """One fact of a host, before the first session and after the last one; empty if unknown."""
 
     name: str
     before: str

@@ -180,7 +180,6 @@ def _mark(record: Record, from_s: float, length_s: float, words: str) -> SeriesM
 
 
 def _time(seconds: float) -> str:
-    """A time to three significant digits."""
     return format_seconds(float(f"{seconds:.3g}"))
 
 
@@ -455,7 +454,6 @@ def _of_searches(trials: Sequence[Record]) -> Iterator[SmallChart]:
 def _lines(
     measured: Iterable[tuple[Record, Sequence[tuple[float, float | None]]]], *, joined: bool = True
 ) -> tuple[Curve, ...]:
-    """A line for each trial."""
     return tuple(
         Curve(_("trial {number}", number=record.trial), place, tuple(points), joined)
         for place, (record, points) in enumerate(measured)

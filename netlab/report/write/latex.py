@@ -224,8 +224,6 @@ def figures(charts: Iterable[Chart | Strip | HeatMap], folder: str, marker: str 
 
 @dataclass(frozen=True, slots=True)
 class _Size:
-    """A size of type with its widths."""
-
     command: str
     character_pt: float
     """Mean width of a character, a little more than the width of a digit."""
@@ -336,8 +334,6 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """A table prepared for LaTeX."""
-
     caption: str
     labels: _Column
     columns: tuple[_Column, ...]
