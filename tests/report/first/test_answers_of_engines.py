@@ -10,12 +10,12 @@ from folders import REPORTS
 from made_parts import made_run
 from made_readings import of_round_trips, plan_of, planned, result
 from made_streams import stream_values
-from netlab.report.language import Wording
 
 from netlab.ethernet import Link
 from netlab.findings.analysis import load
 from netlab.report import Report
 from netlab.report.first_picture.scenes import HeatPanel, Spot, heat_picture
+from netlab.report.language import Wording
 from netlab.report.sections import FirstLines, round_trips, streams
 from netlab.results.layout import lay_out
 

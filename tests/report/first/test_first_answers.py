@@ -11,11 +11,11 @@ from made_parts import made_run
 from made_readings import plan_of, planned, result
 from made_reports import RECORDED
 from made_streams import stream, stream_run
-from netlab.report.language import Wording
 
 from netlab.ethernet import Link
 from netlab.findings.analysis import load
 from netlab.report import Report
+from netlab.report.language import Wording
 from netlab.report.sections import (
     MOST_WARNINGS,
     FirstLines,
