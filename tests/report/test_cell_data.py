@@ -22,10 +22,10 @@ from made_readings import (
     result,
     round_trip_run,
 )
-from netlab.report.language import Wording
 
 from netlab.findings.analysis import Analysis, load
 from netlab.kinds.latency_under_load.phases import interval_rates
+from netlab.report.language import Wording
 from netlab.report.page.cell_data import PIECE_CHARACTERS, Piece, cells_of, packed, script_json
 from netlab.report.page.first import opening
 from netlab.report.page.small_charts import MAX_LINES, CellFinding, small_charts
