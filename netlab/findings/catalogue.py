@@ -171,12 +171,11 @@ note(
     _("other work used its CPUs: at worst, the test waited for a CPU {waited} of the time"),
     _("other work used its CPUs: at worst, {stolen} of the CPU time went to other machines"),
     advice=_("measure while nothing else runs on the host"),
-    section=DOUBTFUL, condition="in more than half of a cell's trials, the test had to share the "
-        "CPUs of one end, in one of two ways. First: a thread of the test waited for a CPU for "
-        "more than {stream_rules.STARVED:%} of the window, and no CPU quota throttled this end. "
-        "Second: a hypervisor gave more than {stream_rules.STARVED:%} of the CPU time to other "
-        "machines. The limit of these trials is not `cpu-wait/sender-programs`, "
-        "`cpu-wait/receiver-programs` or `cpu-wait/steal`")
+    section=DOUBTFUL, condition="in more than half of a cell's trials, a thread of the test at one "
+        "end waited for a CPU for more than {stream_rules.STARVED:%} of the window, and no CPU "
+        "quota throttled this end; or a hypervisor gave more than {stream_rules.STARVED:%} of the "
+        "CPU time of one end to other machines. The limit of these trials is not "
+        "`cpu-wait/sender-programs`, `cpu-wait/receiver-programs` or `cpu-wait/steal`")
 note(
     "power-saving", _("power saving is on ({savings}): the speed of the host varies with its load"),
     advice=_("set the governor or the power plan to performance before measuring"),
@@ -188,11 +187,10 @@ warning(
     _("trials took {shortest_s} to {longest_s} instead of {asked_s} ({source})"),
     rule="runs:off_time", rank=64,
     advice=_("compare such trials only with others of the same length"),
-    section=RUN, condition="the window of a trial is longer or shorter than the requested time. "
-        "The difference is more than the sum of two times. The first is {runs.TOLERANCE:%} of the "
-        "requested time. The second is the longest gap between messages; in round trips, it is the "
-        "longest round trip plus the time-out of a request. Also stated if an imported document "
-        "states a difference of more than {runs.TOLERANCE:%} for its trials")
+    section=RUN, condition="the window of a trial is longer or shorter than the requested time by "
+        "more than {runs.TOLERANCE:%} of it plus the longest gap between messages (in round trips: "
+        "the longest round trip plus the time-out of a request). Also stated if an imported "
+        "document states a difference of more than {runs.TOLERANCE:%} for its trials")
 warning(
     "deviation", section=RUN,
     condition="the *scale* of some figures is the largest of {stats.summary.TO_DEVIATION} times "
@@ -285,23 +283,21 @@ note(
     advice=_("nothing recorded shows the cause: measure again with the counters of both hosts"),
     section=RUN, condition="at least {buffers.LEAST_FULL} cells of a column are *full*: they reach "
         "{stream_limits.FILLED:%} of the wire ceiling ({stream_limits.FILLED_BOTH_WAYS:%} with "
-        "data both ways). At least {buffers.LEAST_FALLEN} further cells of the column have larger "
-        "socket buffers than all full cells. Each further cell is below the median of the full "
-        "cells by more than {stats.summary.STEP_LIMIT} times the scale. The scale is that of "
-        "`deviation/cell`, computed from the full cells. No rule finds the limit of any further "
-        "cell")
+        "data both ways). At least {buffers.LEAST_FALLEN} further cells have larger socket buffers "
+        "than all of these, and each is below their median by more than {stats.summary.STEP_LIMIT} "
+        "times the scale (that of `deviation/cell`, from the full cells). No rule finds the limit "
+        "of any further cell")
 note(
     "no-timestamps",
     _("{throughput_bit_per_s} is consistent with TCP without timestamps (wire ceiling "
         "{ceiling_without_bit_per_s}; with timestamps {ceiling_with_bit_per_s}); the TCP "
         "options are not recorded"),
     rule="buffers:without_timestamps", rank=68, advice=_("record the TCP options to be sure"),
-    section=RUN, condition="the options of TCP are not recorded. Two wire ceilings are compared: "
-        "with timestamps, and without timestamps. Throughput is above the ceiling with timestamps "
-        "in more than half of the cells of a column. Throughput is above the ceiling without "
-        "timestamps in none of these cells. \"Above\" means by more than 0.1 % (0.2 % in imported "
-        "tables). Timestamps take 12 bytes of each segment (RFC 7323, section 3). Not stated for "
-        "cells of another tool (`engine`), because its way of counting may be the cause")
+    section=RUN, condition="the options of TCP are not recorded; throughput is above the wire "
+        "ceiling with timestamps in more than half of the cells of a column, and above that "
+        "without timestamps in none, by more than 0.1 % (0.2 % in imported tables). Timestamps "
+        "take 12 bytes of each segment (RFC 7323, section 3). Not stated for cells of another tool "
+        "(`engine`), because its way of counting may be the cause")
 note(
     "socket-buffer", rule="buffers:buffers", section=RUN,
     condition="`capped`, `doubled`: the system of an end reported that it made a requested socket "

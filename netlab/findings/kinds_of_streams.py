@@ -87,20 +87,19 @@ warning(
 warning(
     "cpu-wait", of_host=True, section=BOTTLENECK,
     condition="an end waited for a CPU for more than {stream_rules.STARVED:%} of the window, and "
-        "that cost throughput. `quota`: a quota throttled the end in more than "
-        "{stream_rules.STARVED:%} of its periods (`nr_throttled` of Linux control groups). "
-        "`programs`: a thread was ready to run but had no CPU for more than "
-        "{stream_rules.STARVED:%} of the window. `steal`: a hypervisor gave more than "
-        "{stream_rules.STARVED:%} of the host's CPU time to other machines, and a thread waited "
-        "for at most three times this share (a longer wait is due to other programs). Costs at the "
-        "sender: its thread was on a CPU or waited for one for at least {stream_rules.ON_CPU:%} of "
-        "the window, or the share of time without a CPU is at least half of the missing "
-        "throughput. Costs at the receiver: its thread was never idle in this way; or its queue "
-        "was full (`cpu-bound/receiver`); or its socket dropped at least half of the lost "
-        "messages, or its window was closed for at least half of the time, and the wait is large "
-        "enough. If no other rule holds, a wait of at least half of the missing throughput is "
-        "enough, over TCP with a closed window or a full queue of that share, where recorded (see "
-        "also \"More about waits for a CPU\" below this table)",
+        "that cost throughput. At the sender: its thread was on a CPU or waited for one for at "
+        "least {stream_rules.ON_CPU:%} of the window, or the share of time without a CPU is at "
+        "least half of the missing throughput. At the receiver: its thread was never idle in this "
+        "way; or its queue was full (`cpu-bound/receiver`); or its socket dropped at least half of "
+        "the lost messages, or its window was closed for at least half of the time, and the wait "
+        "is large enough. If no other rule holds, a wait of at least half of the missing "
+        "throughput is enough, over TCP with a closed window or a full queue of that share, where "
+        "recorded. `quota`: a quota throttled the end in more than {stream_rules.STARVED:%} of its "
+        "periods (`nr_throttled` of Linux control groups). `programs`: a thread was ready to run "
+        "but had no CPU for more than {stream_rules.STARVED:%} of the window. `steal`: a "
+        "hypervisor gave more than {stream_rules.STARVED:%} of the host's CPU time to other "
+        "machines, and a thread waited for at most three times this share (a longer wait is due to "
+        "other programs)",
     values={
         "sender-quota": value(
             _("throttled in {sender_throttled_share} of the quota’s periods"),
@@ -150,15 +149,16 @@ warning(
 warning(
     "loss-limit", _("{lost_share} lost"), section=BOTTLENECK,
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
-    condition="*loss is the limit* over UDP if messages were lost and the sender sent at least "
+    condition="over UDP, messages were lost although the sender sent at least "
         "{stream_rules.SENT_ENOUGH:%} of the offered rate (or of the wire ceiling, if that is "
-        "lower), or if more than {1-stream_rules.DELIVERED:%} were lost. `socket`: the receiving "
-        "socket had no room for at least half of the lost messages, or `loss/socket` gives the "
-        "place. Elsewhere the loss must also be *large enough*: the sender sent these "
+        "lower), or more than {1-stream_rules.DELIVERED:%} were lost. In places other than "
+        "`socket`, the loss must also be *large enough*: the sender sent these "
         "{stream_rules.SENT_ENOUGH:%}, or the share lost is at least half of the missing "
-        "throughput, or at least {stream_rules.LOST_MUCH:%}. The place is that of `loss`: `host` "
-        "(backlog, interface or queue), `path` or `unknown`. `sender-queue`: the sender's own "
-        "system dropped more than {1-stream_rules.DELIVERED:%} of the messages",
+        "throughput, or at least {stream_rules.LOST_MUCH:%}. `socket`: the receiving socket had no "
+        "room for at least half of the lost messages, or `loss/socket` gives the place. `host` "
+        "(backlog, interface or queue), `path`, `unknown`: the place is that of `loss`. "
+        "`sender-queue`: the sender's own system dropped more than {1-stream_rules.DELIVERED:%} of "
+        "the messages",
     values={
         "sender-queue": value(
             _("dropped: {local_drops}"), limit=_("drops in the sender’s queue"),
@@ -227,8 +227,8 @@ note(
     leads=False, limit=_("not determined"), explains=False,
     advice=_("the records do not show the limit"),
     section=BOTTLENECK,
-    condition="the records have all evidence that the rules of this table need, and no rule holds. "
-        "If evidence is missing, there is no finding")
+    condition="the records have all evidence that the rules of this section need, and no rule "
+        "holds. If evidence is missing, there is no finding")
 warning(
     "link-far-below", _("as much as a link of {step_rate_bit_per_s} carries"),
     _("{ceiling_share} of what the link of {link_rate_bit_per_s} carries"),
@@ -250,22 +250,21 @@ warning(
     rule="validity:links", rank=2, limit=_("a slower link"), section=RUN,
     advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the "
         "link"),
-    condition="a *lower link rate* is one that links negotiate (10, 100, 1000, 2500, 5000, 10,000 "
-        "Mbit/s and higher; IEEE 802.3), at most {rates.UNLIKE_STATED:%} of the stated rate. A "
-        "cell *has* it if its throughput is between {rates.STEP_BELOW:%} below and "
-        "{rates.STEP_ABOVE:%} above the wire ceiling of such a link. Stated in three cases: the "
-        "best unpaced cell of a pairing reaches at most {validity.FAR_BELOW:%} of the stated "
-        "link's ceiling; or that cell has a lower link rate, and so have at least three cells "
+    condition="the best unpaced cell of a pairing reaches at most {validity.FAR_BELOW:%} of the "
+        "stated link's ceiling; or it has a lower link rate, and so have at least three cells "
         "(two, if their ceilings differ); or the rate that `rate-limit` finds is a lower link "
-        "rate. The first two need an unpaced cell with messages of at least "
-        "{validity.LARGE_MESSAGE_BYTES} bytes, and do not count if a limit of a host explains the "
-        "best cell or `mesh-limit` names it")
+        "rate. A *lower link rate* is one that links negotiate (10, 100, 1000, 2500, 5000, 10,000 "
+        "Mbit/s and higher; IEEE 802.3), at most {rates.UNLIKE_STATED:%} of the stated rate; a "
+        "cell *has* it if its throughput is between {rates.STEP_BELOW:%} below and "
+        "{rates.STEP_ABOVE:%} above the wire ceiling of such a link. The first two cases need an "
+        "unpaced cell with messages of at least {validity.LARGE_MESSAGE_BYTES} bytes, and do not "
+        "count if a limit of a host explains the best cell or `mesh-limit` names it")
 warning(
     "rate-limit", rank=2, section=BOTTLENECK,
-    condition="one rate limits the streams of one direction of a pairing (those described below "
-        "this table). The medians for each protocol and message size differ by at most "
-        "{link_limits.SAME:%}; TCP may be up to {link_limits.TCP_BELOW:%} below UDP. No cell is "
-        "more than {link_limits.SAME:%} above the rate, and no trial more than "
+    condition="one rate limits the unpaced streams of one direction of a pairing (those that the "
+        "page of findings describes). The medians for each protocol and message size differ by at "
+        "most {link_limits.SAME:%}; TCP may be up to {link_limits.TCP_BELOW:%} below UDP. No cell "
+        "is more than {link_limits.SAME:%} above the rate, and no trial more than "
         "{link_limits.FASTER:%}; at most a third of the streams are below it without a known "
         "reason. `link`: the rate is one in bytes on the wire, over at least three wire ceilings "
         "that differ by at least {link_limits.APART:%}, and the medians differ at least three "
@@ -377,28 +376,27 @@ note(
     "far-host",
     _("adds {added_ns} to each of its round trips; {typical_ns} is typical"),
     rule="mesh:far_hosts", rank=67, section=MESH,
-    condition="there are at least four hosts, and each was measured with at least three others. "
-        "Median polish of the median round trips gives the time that each host adds to its round "
-        "trips (Tukey, Exploratory Data Analysis, 1977). The *typical* round trip is that between "
-        "two hosts that add the median time. One host adds more than the median time. The "
-        "difference exceeds each of three values: {stats.mesh.POLISHED_MARGIN:%} of the typical "
-        "round trip, 3 x {stats.summary.TO_DEVIATION} times the median of the absolute residuals "
-        "of the polish, and {stats.mesh.SPREADS} pooled deviations within pairs",
+    condition="of at least four hosts, each measured with at least three others, one adds more "
+        "time to its round trips than the median host. The difference exceeds each of three "
+        "values: {stats.mesh.POLISHED_MARGIN:%} of the *typical* round trip (between two hosts "
+        "that add the median time), 3 x {stats.summary.TO_DEVIATION} times the median of the "
+        "absolute residuals, and {stats.mesh.SPREADS} pooled deviations within pairs. The times "
+        "are a median polish of the median round trips (Tukey, Exploratory Data Analysis, 1977)",
     advice=_("check what only this host has: a longer path, power saving, interrupt moderation"))
 warning(
     "trend", section=OVER_TIME,
-    condition="the *figure of a block* is the median over its trials of the logarithm of "
-        "throughput or mean round trip, minus the cell's mean of it. `proved`: over at least "
-        "{over_time.LEAST_BLOCKS} blocks it rises or falls by the test of Mann and Kendall (p "
-        "under {over_time.BY_CHANCE}, exact up to {stats.trends.EXACT_VALUES} blocks; tau of at "
-        "least {over_time.LEAST_TAU}; Kendall, Rank Correlation Methods, 1970), by more than "
+    condition="over the blocks, the *figure of a block* rises or falls: the median over its trials "
+        "of the logarithm of throughput or mean round trip, minus the cell's mean of it. Trials "
+        "outside their block, paced streams and imported figures are left out. `proved`: over at "
+        "least {over_time.LEAST_BLOCKS} blocks by the test of Mann and Kendall (p under "
+        "{over_time.BY_CHANCE}, exact up to {stats.trends.EXACT_VALUES} blocks; tau of at least "
+        "{over_time.LEAST_TAU}; Kendall, Rank Correlation Methods, 1970), by more than "
         "{over_time.LEAST_CHANGE:%} over the run (Theil-Sen). `possible`: over "
         "{over_time.LEAST_BLOCKS_CONSISTENT} to {over_time.LEAST_BLOCKS-1} blocks and at least "
         "{over_time.LEAST_CELLS_CONSISTENT} cells it only rises or only falls, by more than "
         "{over_time.LEAST_CHANGE:%}, at least a quarter of it after the second block, and "
         "Kendall's seasonal test has p under {over_time.BY_CHANCE} (season: the cell; Hirsch, "
-        "Slack and Smith, Water Resources Research 18, 1982). Trials outside their block, paced "
-        "streams and imported figures are left out",
+        "Slack and Smith, Water Resources Research 18, 1982)",
     values={
         "proved": value(
             _("{what}: {change_share} from the first to the last of {blocks} blocks, over "
@@ -419,11 +417,10 @@ note(
     _("{what} of the first trials: {change_share} compared with the later ones, slower in "
         "{slower_cells} of {counted_cells} (n = {blocks} trials each)"),
     rule="over_time:first_trials", rank=74, section=OVER_TIME,
-    condition="there are at least {over_time.FIRST_BLOCKS} trials per cell. Each trial has a "
-        "*difference* from the median of the later trials of its cell (all trials except the "
-        "first). In significantly more than half of the cells, the first trial is slower than this "
-        "median (exact sign test, p under {over_time.BY_CHANCE}). In the first block, the median "
-        "of the differences over all cells is more than {over_time.FIRST_CHANGE:%}, and more than "
+    condition="with at least {over_time.FIRST_BLOCKS} trials per cell, the first trial is slower "
+        "than the median of the later ones in significantly more than half of the cells (exact "
+        "sign test, p under {over_time.BY_CHANCE}). In the first block, the median over all cells "
+        "of the difference from this median is more than {over_time.FIRST_CHANGE:%}, and more than "
         "{over_time.FIRST_ALONE} times as large as in any later block",
     advice=_("leave the first trial out of the means, or set a `warm_up` before each trial"))
 warning(

@@ -34,15 +34,13 @@ warning(
     advice=_("state the real rate of the link and the routers on it; on a link with a shaper use "
         "rates, not times"),
     section=ROUND_TRIPS,
-    condition="The *minimum time* of each direction has two parts. The first part is the time of "
-        "all frames at the link's rate, with preamble, FCS and the gaps between them. The second "
-        "part is the time of the shortest frame, once for each stated router (`hops`). For a "
-        "connection, the two packets that open it are included, without their options. The "
-        "shortest round trip of a trial is below the minimum time of both directions on the stated "
-        "link, by more than {round_trips.TOLERANCE:%} plus {round_trips.TOLERANCE_NS/1e3} µs. If "
-        "single times are not recorded, the mean round trip is compared instead of the shortest "
-        "[IEEE 802.3 framing; RFC 791, RFC 8200 fragments]. Not stated if both ends are on one "
-        "host.")
+    condition="the shortest round trip of a trial (the mean one, if single times are not recorded) "
+        "is below the minimum time of both directions on the stated link, by more than "
+        "{round_trips.TOLERANCE:%} plus {round_trips.TOLERANCE_NS/1e3} µs. The *minimum time* of a "
+        "direction is the time of all its frames at the link's rate, with preamble, FCS and the "
+        "gaps between them, and the time of the shortest frame for each stated router (`hops`). "
+        "For a connection, the two packets that open it are included, without their options [IEEE "
+        "802.3 framing; RFC 791, RFC 8200 fragments]. Not stated if both ends are on one host")
 warning(
     "trip-waited-for-cpu",
     _("{in_trials}: {cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}; the mean of "
@@ -55,21 +53,19 @@ warning(
     advice=_("this time is due to the host, not to the path: stop other programs there, raise the "
         "quota, or let `quiet` in the matrix repeat such trials"),
     section=ROUND_TRIPS,
-    condition="The *wait* of an end is its run-queue delay or the time for which its quota "
-        "throttled it, whichever is longer. The wait of a trial is the sum of the waits of both "
-        "ends; if the steal of an end is longer than this sum, the steal counts instead. The wait "
-        "of a trial is at least {round_trips.LEAST_SHARE:%} of the time of its round trips, in a "
-        "window of at least {derived.WINDOW_NS/1e9} s. The rule compares the trial with all trials "
-        "of its cell that waited less than half as long per round trip. Each compared trial has a "
-        "shorter mean round trip. The median of these means is at least "
-        "{round_trips.LEAST_SHARE:%} shorter than the mean of the trial ({round_trips.ALONE:%} "
-        "with one compared trial). With at least four compared trials, the difference is also at "
-        "least {round_trips.SCATTERS} median absolute deviations of these means (three standard "
-        "deviations). The difference in waits explains at least half of the difference in means. "
-        "If there is no trial to compare with, the finding is stated only if the longest wait is "
-        "that of a quota, and this quota throttled the end in more than "
-        "{round_trips.LEAST_SHARE:%} of its periods. Not stated for trials in which data stopped "
-        "or a process did not run [schedstat of Linux; cgroup cpu.stat].")
+    condition="the *wait* of an end is its run-queue delay or the time for which its quota "
+        "throttled it, whichever is longer; the wait of a trial is the sum of both ends, or the "
+        "steal of an end if that is longer. It is at least {round_trips.LEAST_SHARE:%} of the time "
+        "of the trial's round trips, in a window of at least {derived.WINDOW_NS/1e9} s. Compared "
+        "are all trials of the cell that waited less than half as long per round trip: each has a "
+        "shorter mean round trip, and the median of these means is at least "
+        "{round_trips.LEAST_SHARE:%} shorter ({round_trips.ALONE:%} with one compared trial), with "
+        "at least four compared trials also by {round_trips.SCATTERS} median absolute deviations "
+        "of these means (three standard deviations). The difference in waits explains at least "
+        "half of the difference in means. Without a trial to compare with, the longest wait must "
+        "be that of a quota that throttled the end in more than {round_trips.LEAST_SHARE:%} of its "
+        "periods. Not stated for trials in which data stopped or a process did not run [schedstat "
+        "of Linux; cgroup cpu.stat]")
 warning(
     "first-packet-lost",
     _("{in_trials}: {lost_connections} of {connections} connections took up to "
@@ -81,13 +77,13 @@ warning(
     rule="trip_shapes:first_packet_lost", rank=13,
     advice=_("check the path for loss, and the server for a listen queue that overflows"),
     section=ROUND_TRIPS,
-    condition="The median time of the connections is at most {trip_shapes.SHORT_NS/1e9} s. Some "
-        "connections took *about* 1, 2, 3, 4, 5 or 7 s. \"About\" means at most "
-        "{trip_shapes.EARLY:%} shorter, and longer by at most an eighth plus four times the "
-        "median. Of all connections that took at least 0.9 s, at least four in five took about one "
-        "of these times, and at least half took about 1 s. The processes of the probes paused for "
-        "less than half of the total time of the connections that took about one of these times "
-        "[RFC 6298, section 2: the first time-out of TCP is 1 s].")
+    condition="some connections took *about* 1, 2, 3, 4, 5 or 7 s (at most {trip_shapes.EARLY:%} "
+        "shorter, and longer by at most an eighth plus four times the median), and the median is "
+        "at most {trip_shapes.SHORT_NS/1e9} s. Of all connections that took at least 0.9 s, at "
+        "least four in five took about one of these times, and at least half took about 1 s. The "
+        "processes of the probes paused for less than half of the total time of the connections "
+        "that took about one of these times [RFC 6298, section 2: the first time-out of TCP is 1 "
+        "s]")
 note(
     "two-modes",
     _("{in_trials}: the times fall into two groups, {lower_share} about {lower_trip_ns} and "
@@ -102,16 +98,14 @@ note(
     advice=_("the mean describes neither group: use percentiles, and find what switches between "
         "them"),
     section=ROUND_TRIPS,
-    condition="In more than half of the trials, the histogram of at least "
-        "{stats.histogram.LEAST_COUNT} single times has two peaks at least 20 % apart. At least a "
-        "tenth of all times is within 30 % of each peak. Between the peaks, the density falls to "
-        "at most half of the density at the lower peak. This fall is at least "
-        "{stats.histogram.SCATTERS} standard deviations of the counts [Gaussian kernel of 3 % on "
-        "the logarithms: Silverman, Density Estimation, 1986]. The finding names a possible cause, "
-        "if a host's facts show one. One possible cause is a sleep state of the CPUs: an end "
-        "sleeps while it waits, and its CPUs may need at least a quarter of the distance between "
-        "the peaks to wake up. The other is interrupt moderation: the interface of an end may "
-        "delay interrupts for at least a quarter of this distance.")
+    condition="in more than half of the trials, the histogram of at least "
+        "{stats.histogram.LEAST_COUNT} single times has two peaks at least 20 % apart, with at "
+        "least a tenth of all times within 30 % of each. Between the peaks, the density falls to "
+        "at most half of that at the lower peak, by at least {stats.histogram.SCATTERS} standard "
+        "deviations of the counts [Gaussian kernel of 3 % on the logarithms: Silverman, Density "
+        "Estimation, 1986]. The finding names a possible cause that a host's facts show, if it may "
+        "take at least a quarter of the distance between the peaks: a sleep state of the CPUs of "
+        "an end that sleeps while it waits, or interrupt moderation of its interface")
 note(
     "rtt-outliers",
     _("{in_trials}: {long_trips} of {trips} {what} took more than ten times the median of "
@@ -136,14 +130,13 @@ note(
     rule="trip_shapes:outliers", rank=68,
     advice=_("use the median, and find what delays single messages"),
     section=ROUND_TRIPS,
-    condition="A round trip is *long* if it takes more than ten times the median of its trial. The "
-        "*excess time* is the total time by which the long round trips exceed the median. In more "
-        "than half of the trials, at least five round trips are long, and the excess time is at "
-        "least a tenth of the time of all round trips. The finding names TCP segments that were "
-        "sent again as the cause if there is at least one for every two long round trips. It names "
-        "waits for a CPU as the cause if they explain at least half of the excess time. A trial "
-        "does not show this finding if `trip-waited-for-cpu` or `first-packet-lost` explains it. "
-        "Trials in which data stopped or a process did not run are left out.")
+    condition="in more than half of the trials, at least five round trips are *long* (more than "
+        "ten times the median of their trial), and the *excess time*, by which they exceed the "
+        "median in total, is at least a tenth of the time of all round trips. The finding names "
+        "TCP segments that were sent again as the cause if there is at least one for every two "
+        "long round trips, and waits for a CPU if they explain at least half of the excess time. "
+        "Left out are trials that `trip-waited-for-cpu` or `first-packet-lost` explains, and those "
+        "in which data stopped or a process did not run")
 note(
     "comparison", section=ROUND_TRIPS,
     condition="cells of one pairing that differ in one setting with two to four values in the run: "
@@ -177,16 +170,15 @@ note(
     rule="round_trips:made_of", rank=79, leads=False,
     advice=_("shortening the largest part gains the most"),
     section=ROUND_TRIPS,
-    condition="The trials are not paced and have one request in flight. The finding has up to four "
-        "parts of a mean round trip, as medians over the trials. First: the minimum time on the "
-        "wire (see `below-floor`), if the shortest round trip is not below it. Second: one of "
-        "three times of the server, which are the time in its stack by time stamps, the time for "
-        "which it held the answer back, and the CPU time of its thread. Third: the CPU time of the "
-        "client's thread. Fourth: the time in which an end was ready to run but had no CPU. The "
-        "CPU time of an end that spins is left out, because it includes waiting. At least two "
-        "parts must be known in all trials, and the sum of the parts must be "
-        "{100*round_trips.LEAST} to 100 % of the round trip. The rest is sleeping and waking, "
-        "interrupts, and the devices between the ends.")
+    condition="the finding has up to four parts of a mean round trip, as medians over trials that "
+        "are not paced and have one request in flight: the minimum time on the wire (see "
+        "`below-floor`), if the shortest round trip is not below it; one of three times of the "
+        "server (in its stack by time stamps, the time for which it held the answer back, the CPU "
+        "time of its thread); the CPU time of the client's thread; and the time in which an end "
+        "was ready to run but had no CPU. The CPU time of an end that spins is left out, because "
+        "it includes waiting. At least two parts must be known in all trials, and the sum of the "
+        "parts must be {100*round_trips.LEAST} to 100 % of the round trip. The rest is sleeping "
+        "and waking, interrupts, and the devices between the ends")
 note(
     "search-limit", rule="search_limits:search_limits", section=RATES,
     condition="why the next rate of the grid failed. `line-rate`: a trial at the line rate passed, "
@@ -400,17 +392,16 @@ note(
     advice=_("other traffic on the path waits for the same time (a test of latency under load "
         "shows it): use a shorter queue, or one with CoDel"),
     section=TCP_OVER_TIME,
-    condition="The smoothed round trip of TCP was sampled every 10 ms, at least "
-        "{tcp_series.POINTS} times over at least {tcp_series.LEAST_US/1e6} s. The median of these "
-        "round trips exceeds the shortest one by at least {tcp_series.STANDING_US/1e3} ms and by "
-        "at least half of the shortest ({tcp_series.STANDING_US/1e3} ms: RFC 8289, CoDel's "
-        "target). The round trip followed the congestion window (correlation r of at least "
-        "{tcp_series.TOGETHER}), or the round trip was steady (its 95th percentile is at most "
-        "{tcp_series.STEADY} times its 10th). At most {tcp_series.ON_ITS_WAY} congestion windows "
-        "were in flight. The amount of data in the queue is (95th percentile - shortest round "
-        "trip) x throughput; it must be at least ten packets (RFC 6928). Not stated for paced "
-        "streams, for streams within one host, or if a hypervisor gave more than "
-        "{stream_rules.STARVED:%} of the CPU time of one end to other machines.")
+    condition="the median of TCP's smoothed round trips exceeds the shortest one by at least "
+        "{tcp_series.STANDING_US/1e3} ms (RFC 8289, CoDel's target) and by at least half of it, in "
+        "at least {tcp_series.POINTS} samples, one every 10 ms, over at least "
+        "{tcp_series.LEAST_US/1e6} s. The round trip followed the congestion window (correlation r "
+        "of at least {tcp_series.TOGETHER}) or was steady (its 95th percentile is at most "
+        "{tcp_series.STEADY} times its 10th); at most {tcp_series.ON_ITS_WAY} congestion windows "
+        "were in flight; and the data in the queue, (95th percentile - shortest round trip) x "
+        "throughput, are at least ten packets (RFC 6928). Not stated for paced streams, for "
+        "streams within one host, or if a hypervisor gave more than {stream_rules.STARVED:%} of "
+        "the CPU time of one end to other machines")
 note(
     "loss-recovery",
     _("{in_trials}: after losses TCP took up to {longest_us} to return to 95 % of its usual "
@@ -422,16 +413,16 @@ note(
     advice=_("recovery takes longer over a longer round trip: check the path for errors or a "
         "short queue, or try another congestion control"),
     section=TCP_OVER_TIME,
-    condition="The test has one stream. The window is divided into at least {tcp_series.SPANS} "
-        "spans of {tcp_series.SPAN_US/1e3} ms (or of three round trips, if that is longer). A "
-        "*slow run* is at least two consecutive spans with a rate of acknowledged bytes below "
-        "{tcp_series.BACK:%} of the window's median rate. In the slowest span of a slow run, the "
-        "rate is at most {tcp_series.DEEP:%} of the median rate. A slow run is a *recovery* if a "
-        "segment was sent again in the first span of the run or in the two spans before. The "
-        "recoveries make up {100*tcp_series.LEAST_SHARE} to {tcp_series.MOST_SHARE:%} of the "
-        "window. The probability that this number of slow runs follows losses by chance is at most "
-        "{tcp_series.CHANCE:%} (RFC 5681, RFC 9438: a loss reduces the congestion window to 50 or "
-        "70 %, and then the window grows once per round trip).")
+    condition="the test has one stream, and *recoveries* make up {100*tcp_series.LEAST_SHARE} to "
+        "{tcp_series.MOST_SHARE:%} of its window, which is divided into at least "
+        "{tcp_series.SPANS} spans of {tcp_series.SPAN_US/1e3} ms (or of three round trips, if that "
+        "is longer). A *slow run* is at least two consecutive spans with a rate of acknowledged "
+        "bytes below {tcp_series.BACK:%} of the window's median rate, and of at most "
+        "{tcp_series.DEEP:%} in the slowest span. It is a recovery if a segment was sent again in "
+        "its first span or in the two spans before. The probability that this number of slow runs "
+        "follows losses by chance is at most {tcp_series.CHANCE:%} (RFC 5681, RFC 9438: a loss "
+        "reduces the congestion window to 50 or 70 %, and then the window grows once per round "
+        "trip)")
 warning(
     "other-traffic",
     _("it uses {other_bit_per_s} of the link at {at_host} ({way}); together with this stream it "
@@ -441,31 +432,24 @@ warning(
     limit=_("other traffic on the link"), figures=("other_bit_per_s", "link_filled_share"),
     advice=_("stop the other traffic on that interface, or measure on a dedicated link"),
     section=BOTTLENECK,
-    condition="other traffic is *certain* if, within the window, an interface of one of the two "
-        "hosts counted in one direction more bytes than our own traffic (that of the test) can "
-        "explain. The excess is more than each of these: {traffic.OF_LINK:%} of what the link "
-        "carries, {traffic.OF_OWN:%} of our traffic, and twice our traffic in one update interval "
-        "of the counters. Over TCP, our traffic is the segments in and out of every socket, "
-        "including those sent again. Over UDP, our traffic is the messages of the send calls with "
-        "their fragments. Each frame is counted with padding, FCS and VLAN tag. The control "
-        "connections of the test count as {traffic.CONTROL_BYTES/1e3} kB plus "
-        "{traffic.CONTROL_BYTES_PER_S/1e3} kB/s of our traffic. The excess is ignored if it may be "
-        "our own UDP frames that a host dropped behind its interface (in a packet filter, where no "
-        "counter shows them). It may be our own frames if three conditions hold. First, our lost "
-        "frames have enough bytes to explain the excess. Second, the mean length of the extra "
-        "frames is that of our frames, within {traffic.AS_LONG:%} plus FCS and VLAN tag. Third, "
-        "the link had room left, or data stopped. The finding is stated in three cases. First: our "
-        "own and the certain other traffic together fill at least {traffic.LINK_FULL:%} of the "
-        "link (IEEE 802.3 framing), and neither `loss-limit/socket` nor `loss-limit/host` holds. "
-        "Second: no rule except `not-determined` holds, and the probable other traffic (see above "
-        "this table) is large enough. This means that it is at least "
-        "{stream_limits.LEAST_OTHERS:%} of the link, at least twice the possible error of the "
-        "counters, and at least three quarters of the missing throughput. Instead of the last "
-        "condition, it is enough if the probable other traffic and the waits for a CPU together "
-        "are at least three quarters of the missing throughput, and the other traffic is the "
-        "largest of these parts. Third: a stream belongs to a finding `rate-limit/link`, "
-        "`rate-limit/shaper` or `rate-limit/either`, and the probable other traffic was added to "
-        "its rate (see below this table)")
+    condition="our own and the other traffic together fill at least {traffic.LINK_FULL:%} of the "
+        "link (IEEE 802.3 framing), and neither `loss-limit/socket` nor `loss-limit/host` holds; "
+        "or no rule except `not-determined` holds, and the probable other traffic is at least "
+        "{stream_limits.LEAST_OTHERS:%} of the link, twice the possible error of the counters, and "
+        "three quarters of the missing throughput (or three quarters together with the waits for a "
+        "CPU, and the largest of these parts); or the probable other traffic was added to the rate "
+        "of a stream of a finding `rate-limit`. In the first case the other traffic must be "
+        "*certain*: within the window, an interface of one of the two hosts counted in one "
+        "direction more bytes than our own traffic explains, by more than each of "
+        "{traffic.OF_LINK:%} of what the link carries, {traffic.OF_OWN:%} of our traffic, and "
+        "twice our traffic in one update interval of the counters. Our traffic is the segments in "
+        "and out of every socket, with those sent again (TCP), or the messages of the send calls "
+        "with their fragments (UDP); padding, FCS and VLAN tag of each frame; and "
+        "{traffic.CONTROL_BYTES/1e3} kB plus {traffic.CONTROL_BYTES_PER_S/1e3} kB/s for the "
+        "control connections. The excess is ignored if it may be our own UDP frames that a host "
+        "dropped behind its interface (in a packet filter, where no counter shows them): our lost "
+        "frames have enough bytes, the mean length of the extra frames is that of ours (within "
+        "{traffic.AS_LONG:%} plus FCS and VLAN tag), and the link had room left or data stopped")
 note(
     "other-traffic-beside",
     _("{in_trials} other traffic used {other_bit_per_s} of the link ({way}); the link had room "
