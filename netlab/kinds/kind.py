@@ -30,7 +30,7 @@ class KindOfTest:
     subject: str
     """What it measures, in a sentence about a run: ``the time of round trips``."""
     label: str = ""
-    """Its name in the titles of a report's tables: ``round trips``; empty: it has none."""
+    """Its name in the titles of a report: ``round trips``; empty: it has none."""
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
     """Column → its headline figure, without the throughput of each flow."""
     has_flows: bool = False

@@ -10,7 +10,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from netlab import trial
 
@@ -55,7 +55,7 @@ def seen(folder: Path) -> dict[str, object]:
     from netlab.experiment.matrix import expand
     from netlab.experiment.schedule import Trial
     from netlab.measurement.engines import measure
-    from netlab.report import report_of
+    from netlab.report import Report, report_of
     from netlab.results.columns import describe
     from netlab.results.labels import setting
     from netlab.store.plan import plan_of
@@ -75,7 +75,7 @@ def seen(folder: Path) -> dict[str, object]:
                 [end, verb, *(keys.get(word) for word in words)] for end, verb, keys in asked
             ]
     frame = load(folder / "run").frame
-    report = report_of(folder / "run")
+    report = cast(Report, report_of(folder / "run"))
     page = report.write().read_text(encoding="utf-8")
     return {
         "keys": [cell.key.rpartition("-")[0] for cell in cells],
@@ -86,6 +86,16 @@ def seen(folder: Path) -> dict[str, object]:
         "described": [describe(name).meaning for name in ("height", "bounces_per_s")],
         "label": setting("height", 2),
         "page": page,
+        "first_lines": [line.sentence for line in report.first_lines.answers],
+        "tables": [
+            [
+                sheet.title,
+                sheet.columns,
+                *([cell.text for cell in line.places] for line in sheet.lines),
+            ]
+            for part in report.parts
+            for sheet in part.sheets
+        ],
     }
 
 

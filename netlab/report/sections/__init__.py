@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import is_by_name
+from netlab.kinds import KINDS
 from netlab.report.sections import (
     comparisons,
     findings,
     latency_under_load,
     pairs,
     payloads,
+    plain_kinds,
     repeats,
     round_trips,
     streams,
@@ -60,6 +62,12 @@ def _by_system(records: Sequence[Record]) -> list[Record]:
     return [record for record in records if not is_by_name(record.pairing)]
 
 
+def _others(records: Sequence[Record]) -> list[Record]:
+    """The records of kinds of test that have no topic of their own."""
+    own = {test for topic in TOPICS for test in topic.tests}
+    return [record for record in records if record.test in KINDS and record.test not in own]
+
+
 def _repeats(run: Analysis, records: Sequence[Record]) -> list[Part | None]:
     never_tight = [
         cell.key for cell in run.plan.cells if run.stored.progress(cell).precise is False
@@ -99,6 +107,10 @@ TOPICS = (
         lambda _run, records: [throughput_search.part(records)],
         lambda _run, records, _layout: throughput_search.answers(_by_system(records)),
         tests=("throughput_search",),
+    ),
+    Topic(
+        lambda _run, records: plain_kinds.parts(_others(records)),
+        lambda _run, records, _layout: plain_kinds.answers(_by_system(_others(records))),
     ),
     STREAMS,
     Topic(lambda run, records: [comparisons.requested(run.plan.matrix_text, records)]),
