@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 from netlab.ethernet import (
     IP_BYTES,
@@ -202,7 +203,7 @@ def above_any(
 def _fall(series: Series, explained: Collection[str]) -> Finding | None:
     full_share = FILLED_BOTH_WAYS if series.group.flow else FILLED
     wired = [p for p in series.on_axis if p.values and p.lowest_ceiling and not p.same_host]
-    full = [point for point in wired if _share(point) >= full_share]
+    full = [p for p in wired if _middle(p) / (p.lowest_ceiling or inf) >= full_share]
     if len(full) < LEAST_FULL:
         return None
     # The cells after the last cell at the ceiling.
@@ -264,10 +265,6 @@ def _without(series: Series, tolerance: float) -> Finding | None:
             "cells": len(points),
         },
     )
-
-
-def _share(point: Point) -> float:
-    return _middle(point) / (point.lowest_ceiling or float("inf"))
 
 
 def _middle(point: Point) -> float:
@@ -535,7 +532,11 @@ def fragmented(series: Iterable[Series], link: Link | None) -> tuple[Finding, ..
         if one_series.group.protocol != "UDP" or size is None:
             continue
         for point in one_series.measured:
-            mtu_bytes = _mtu_bytes(point, link)
+            # The path MTU that the sender's system knows; otherwise that of the stated link.
+            path_mtus = [
+                mtu for mtu in point.of_flow("sender_path_mtu_bytes") if isinstance(mtu, int)
+            ]
+            mtu_bytes = min(path_mtus, default=None if link is None else link.mtu_bytes)
             if mtu_bytes is None or point.same_host:
                 continue
             version = ip_version_of(point.settings)
@@ -569,13 +570,3 @@ def _of_size(
             "ip_version": version,
         },
     )
-
-
-def _mtu_bytes(point: Point, link: Link | None) -> int | None:
-    """The path MTU that the sender's system knows; otherwise the MTU of the stated link."""
-    path_mtus = [
-        value for value in point.of_flow("sender_path_mtu_bytes") if isinstance(value, int)
-    ]
-    if path_mtus:
-        return min(path_mtus)
-    return None if link is None else link.mtu_bytes

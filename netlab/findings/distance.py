@@ -438,25 +438,22 @@ class _Candidate:
             if in_flight.least < self.needed_bytes:
                 host = self.receiver if text_of is _receiver_unsure else self.sender
                 doubts.append(text_of(host, in_flight, self.target))
-        loss = self._loss()
+        loss, losses = self._loss(), self.way.loss
         if loss is None:
             doubts.append(_("the number of lost packets is not recorded"))
         elif loss != "few enough":
-            doubts.append(self._too_few_packets())
+            text = _(
+                "{lost} of {packets} packets were lost: the loss is at most one packet in {seen}, "
+                "but the model of RFC 8337 allows only one in {length} ({needed} packets without "
+                "loss would show such a low loss)",
+                lost=f"{losses.lost:,}",
+                packets=f"{losses.packets:,}",
+                seen=f"{1 / loss_interval(losses.packets, losses.lost)[1]:,.0f}",
+                length=f"{self._length() or 0:,}",
+                needed=f"{packets_needed(0, self._length() or 1):,}",
+            )
+            doubts.append(text)
         return doubts
-
-    def _too_few_packets(self) -> Message:
-        losses = self.way.loss
-        return _(
-            "{lost} of {packets} packets were lost: the loss is at most one packet in {seen}, but "
-            "the model of RFC 8337 allows only one in {length} ({needed} packets without loss "
-            "would show such a low loss)",
-            lost=f"{losses.lost:,}",
-            packets=f"{losses.packets:,}",
-            seen=f"{1 / loss_interval(losses.packets, losses.lost)[1]:,.0f}",
-            length=f"{self._length() or 0:,}",
-            needed=f"{packets_needed(0, self._length() or 1):,}",
-        )
 
     def _length(self) -> int | None:
         packet = self.packet_bytes

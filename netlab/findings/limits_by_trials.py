@@ -53,8 +53,15 @@ def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
     There is one finding per group of cells and limit, with the trials that show it; and one per
     direction of a pairing whose link is slower than stated.
     """
-    judged_alone = _without_harmless(_of_trials(with_steady_others(samples)))
-    judged_streams = _with_packets(_without_vetoed(judged_alone))
+    streams = with_steady_others(samples)
+    undisturbed: dict[tuple[str, str], list[float]] = {}
+    for sample in streams:
+        if all(end.judged and end.waited_share <= WAITED for end in sample.ends):
+            rates = undisturbed.setdefault((sample.cell, sample.flow), [])
+            rates.append(sample.throughput_bit_per_s)
+    best = {key: median(values) for key, values in undisturbed.items()}
+    judged_alone = [judged(sample, best.get((sample.cell, sample.flow))) for sample in streams]
+    judged_streams = _with_packets(_without_vetoed(_without_harmless(judged_alone)))
     of_links = link_limits(judged_streams)
     shared = {place for link_limit in of_links for place in link_limit.shared}
     judged_streams = [
@@ -65,18 +72,6 @@ def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
         place for link_limit in of_links for place in link_limit.members - link_limit.shared
     )
     return (*(link_limit.finding for link_limit in of_links), *_grouped(judged_streams, placed))
-
-
-def _of_trials(samples: Sequence[StreamSample]) -> list[JudgedStream]:
-    """Each trial's own limit, compared with the trials of its cell that did not wait for a CPU."""
-    undisturbed: dict[tuple[str, str], list[float]] = {}
-    for sample in samples:
-        if all(end.judged and end.waited_share <= WAITED for end in sample.ends):
-            undisturbed.setdefault((sample.cell, sample.flow), []).append(
-                sample.throughput_bit_per_s
-            )
-    best = {key: median(values) for key, values in undisturbed.items()}
-    return [judged(sample, best.get((sample.cell, sample.flow))) for sample in samples]
 
 
 def _with_packets(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:

@@ -196,6 +196,15 @@ class _SlowPairs:
         return max((share for share in shares if share is not None), default=None)
 
 
+def _shown(
+    by_column: Sequence[_SlowPairs],
+) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
+    """The cells of these pairs, and (cell, trial) of each of their trials."""
+    cells = [cell for slow in by_column for cell in slow.column.cells(slow.pairs)]
+    trials = [trial for slow in by_column for trial in slow.column.numbered(slow.pairs)]
+    return tuple(dict.fromkeys(cells)), tuple(trials)
+
+
 def slow_in_mesh(
     samples: Iterable[StreamSample], limited: Iterable[Finding], link: Link | None
 ) -> tuple[Finding, ...]:
@@ -274,18 +283,7 @@ def _host(
     peers = sorted({end for pair in best.pairs for end in pair} - {host})
     if len(peers) <= LEAST_PEERS:
         words["one_peer"], words["other_peer"] = peers[0], peers[-1]
-    cells = tuple(
-        dict.fromkeys(
-            cell
-            for column_pairs in by_column
-            for cell in column_pairs.column.cells(column_pairs.pairs)
-        )
-    )
-    trials = tuple(
-        trial
-        for column_pairs in by_column
-        for trial in column_pairs.column.numbered(column_pairs.pairs)
-    )
+    cells, trials = _shown(by_column)
     group = narrowed((column_pairs.column for column_pairs in by_column), all_columns, host)
     return finding(Kind.MESH_LIMIT_HOST, group, cells, figures, words, trials)
 
@@ -374,18 +372,7 @@ def _pair(by_column: Sequence[_SlowPairs], all_columns: Sequence[MeshColumn]) ->
         words = {"sending": sender, "receiving": receiver}
     narrow = narrowed((column_pairs.column for column_pairs in by_column), all_columns)
     group = Group(named(min(pair), max(pair)), narrow.protocol, narrow.message_bytes)
-    cells = tuple(
-        dict.fromkeys(
-            cell
-            for column_pairs in by_column
-            for cell in column_pairs.column.cells(column_pairs.pairs)
-        )
-    )
-    trials = tuple(
-        trial
-        for column_pairs in by_column
-        for trial in column_pairs.column.numbered(column_pairs.pairs)
-    )
+    cells, trials = _shown(by_column)
     return finding(Kind.MESH_LIMIT_PAIR, group, cells, figures, words, trials)
 
 
@@ -440,14 +427,7 @@ def _mesh(alike: Sequence[MeshColumn], all_columns: Sequence[MeshColumn], link: 
         "ceiling_share": median([column.share(pair) or 0.0 for pair in column.trials]),
         "link_rate_bit_per_s": link.rate_bit_per_s,
     }
-    cells = tuple(
-        dict.fromkeys(
-            cell for mesh_column in alike for cell in mesh_column.cells(mesh_column.trials)
-        )
-    )
-    trials = tuple(
-        trial for mesh_column in alike for trial in mesh_column.numbered(mesh_column.trials)
-    )
+    cells, trials = _shown([_SlowPairs(one, tuple(one.trials), ()) for one in alike])
     return finding(
         Kind.MESH_LIMIT_MESH, narrowed(alike, all_columns), cells, figures, trials=trials
     )

@@ -355,7 +355,18 @@ def waiting(trial: TripTrial) -> Waiting | None:
     window_ns = trial.number("elapsed_ns")
     if not mean_ns or not number or not window_ns or window_ns < WINDOW_NS:
         return None
-    waits = {(wait, end): ns for end in ENDS for wait, ns in _waits(trial, end, window_ns)}
+    waits: dict[tuple[Wait, str], float] = {}
+    for end in ENDS:
+        delay_ns = trial.number(f"{end}_run_queue_delay_ns")
+        quota_ns = trial.number(f"{end}_quota_throttled_ns")
+        stolen_share = trial.number(f"{end}_host_steal_share")
+        if delay_ns is not None:
+            waits["delay", end] = delay_ns
+        if quota_ns is not None:
+            # The counter sums over all CPUs, but no thread waits longer than the window.
+            waits["quota", end] = min(quota_ns, window_ns)
+        if stolen_share is not None:
+            waits["steal", end] = stolen_share * window_ns
     if not waits:
         return None
     of_ends = [
@@ -377,19 +388,6 @@ def waiting(trial: TripTrial) -> Waiting | None:
         mean_ns=mean_ns,
         number=number,
     )
-
-
-def _waits(trial: TripTrial, end: str, window_ns: float) -> Iterator[tuple[Wait, float]]:
-    delay_ns = trial.number(f"{end}_run_queue_delay_ns")
-    quota_ns = trial.number(f"{end}_quota_throttled_ns")
-    stolen = trial.number(f"{end}_host_steal_share")
-    if delay_ns is not None:
-        yield "delay", delay_ns
-    if quota_ns is not None:
-        # The counter sums over all CPUs, but no thread waits longer than the window.
-        yield "quota", min(quota_ns, window_ns)
-    if stolen is not None:
-        yield "steal", stolen * window_ns
 
 
 PARTS = ("wire", "stack", "hold", "client_cpu", "server_cpu", "wait")

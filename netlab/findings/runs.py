@@ -202,10 +202,8 @@ def _times(record: Record, prefix: str) -> tuple[float, float, float] | None:
 def _stated(points: dict[str, list[Point]], statements: StatedFacts) -> Iterable[Finding]:
     """Findings about the durations that a document states for its trials."""
     for duration in statements.durations:
-        longest, shortest = (
-            duration.longest_s / duration.asked_s,
-            duration.shortest_s / duration.asked_s,
-        )
+        longest = duration.longest_s / duration.asked_s
+        shortest = duration.shortest_s / duration.asked_s
         if longest <= 1 + TOLERANCE and shortest >= 1 - TOLERANCE:
             continue
         for pairing in filter(duration.is_of, points):

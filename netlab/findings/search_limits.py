@@ -482,7 +482,11 @@ def search_limits(run: Run) -> Iterator[Finding]:
     """The limits of the searches, judged over all frame sizes."""
     for group in () if run.plan.source is not None else groups_of(run):
         yield from _of_device(group)
-        yield from _line_rate(group)
+        at_line = [trial for size in group.showing("line rate") for trial in size.trials]
+        paced = group.where(trial for trial in at_line if trial.link_paced)
+        if paced:
+            line = {"link_rate_bit_per_s": paced[0].trials[0].line_bit_per_s}
+            yield _finding_of(Kind.SEARCH_LIMIT_LINE_RATE, group, paced, line)
         yield from _own_hosts(group)
         for limit, because in _BECAUSE.items():
             sizes = group.where(
@@ -543,14 +547,6 @@ def _absorbed_ns(sample: RateSample) -> float:
 
 _SAME_SHARE = 1e-6
 """Maximum difference between two equal shares of the line rate: a step is at least 0.01 %."""
-
-
-def _line_rate(group: SizeGroup) -> Iterator[Finding]:
-    trials = [trial for size in group.showing("line rate") for trial in size.trials]
-    size_samples = group.where(trial for trial in trials if trial.link_paced)
-    if size_samples:
-        line = {"link_rate_bit_per_s": size_samples[0].trials[0].line_bit_per_s}
-        yield _finding_of(Kind.SEARCH_LIMIT_LINE_RATE, group, size_samples, line)
 
 
 def _own_hosts(group: SizeGroup) -> Iterator[Finding]:

@@ -370,19 +370,16 @@ def likely_others(
 
 def ways_of(record: Record, link: Link | None) -> CountedWays:
     """The traffic of each interface of a stream's hosts, as far as it is known."""
-    return () if link is None else tuple(_directions(record, link))
-
-
-def _directions(record: Record, link: Link) -> Iterator[tuple[str, bool, _Counted]]:
-    if record.status is not Status.OK or record.values.get("same_host") is not False:
-        return
-    if record.test != "stream" or record.settings.get("count") is not None:
-        return
-    for roles in _by_interface(record):
-        for receiving in (False, True):
-            counts = _count_direction(record, roles, link, receiving=receiving)
-            if counts is not None:
-                yield roles[0].host, receiving, counts
+    wired = record.values.get("same_host") is False and record.status is Status.OK
+    bounded = record.test != "stream" or record.settings.get("count") is not None
+    if link is None or not wired or bounded:
+        return ()
+    return tuple(
+        (roles[0].host, receiving, counts)
+        for roles in _by_interface(record)
+        for receiving in (False, True)
+        if (counts := _count_direction(record, roles, link, receiving=receiving)) is not None
+    )
 
 
 def _by_interface(record: Record) -> Iterator[list[_Role]]:
@@ -487,8 +484,11 @@ def _other_traffic(counts: _Counted, link: Link) -> tuple[float, float] | None:
     if not certain:
         return None
     other_bytes = max(certain, counts.bytes - own.counted(counts.packets))
-    frames = max(other_bytes / (link.mtu_bytes + 14), counts.packets - own.frames)
-    wire = other_bytes + AROUND_BYTES * frames + _wire_bytes(own, link)
+    frames = max(other_bytes / (link.mtu_bytes + HEADER_BYTES), counts.packets - own.frames)
+    wire = other_bytes + AROUND_BYTES * frames
+    if own.frames:
+        ip_bytes = max(1, round((own.payload + own.header) / own.frames - HEADER_BYTES))
+        wire += own.frames * packet_wire_bytes(ip_bytes, vlan=link.vlan)
     return 8 * other_bytes / window_s, 8 * wire / window_s / link.rate_bit_per_s
 
 
@@ -519,10 +519,3 @@ def _may_be_lost(counts: _Counted, link: Link) -> bool:
     return (1 - AS_LONG) * our_bytes <= excess / frames and (
         (excess - counts.control_bytes) / frames <= most
     )
-
-
-def _wire_bytes(own: OwnBytes, link: Link) -> float:
-    if not own.frames:
-        return 0.0
-    ip_bytes = (own.payload + own.header) / own.frames - 14
-    return own.frames * packet_wire_bytes(max(1, round(ip_bytes)), vlan=link.vlan)

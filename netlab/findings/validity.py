@@ -264,8 +264,7 @@ def _clock_steps(samples: Iterable[StreamSample]) -> Iterator[Finding]:
                 cells = steps.setdefault(end.host, {})
                 cells[sample.cell] = max(cells.get(sample.cell, 0), end.clock_step_ns, key=abs)
     for host, cells in steps.items():
-        largest_ns = max(cells.values(), key=abs)
-        figures = {"clock_step_ns": float(largest_ns)}
+        figures = {"clock_step_ns": float(max(cells.values(), key=abs))}
         yield finding(Kind.CLOCK_STEP, Group(host=host), tuple(cells), figures)
 
 
