@@ -22,6 +22,7 @@ from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.messages import Message, _, joined
 from netlab.report.tables.charts import in_panels
 from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, Table, table
+from netlab.report.text.findings import filled
 from netlab.results.quantities import names_of
 from netlab.stats import mean
 from netlab.trial.figures import (
@@ -52,7 +53,7 @@ def part(searches: Sequence[Record]) -> Part | None:
         for sheet in (
             _sheet(name, by_size),
             load_sheet(name, by_size),
-            loss_sheet(name, _all_of(by_size)),
+            loss_sheet(name, by_size),
             latency_sheet(name, by_size),
             burst_sheet(name, by_size),
         )
@@ -66,7 +67,7 @@ def part(searches: Sequence[Record]) -> Part | None:
         charts=(
             *_charts(groups),
             *([] if cpu is None else [cpu]),
-            *loss_charts({name: _all_of(by_size) for name, by_size in groups.items()}),
+            *loss_charts(groups),
             *latency_charts(groups),
             *rates_tried(groups),
         ),
@@ -80,8 +81,12 @@ def _groups(records: Sequence[Record]) -> dict[str, _BySize]:
     for record in records:
         words = [word for word in (record.pairing, names[record.cell]) if word]
         by_size = groups.setdefault(joined(" ", words), {})
-        by_size.setdefault(_frame_bytes(record), []).append(record)
+        by_size.setdefault(_size_of(record), []).append(record)
     return {name: dict(sorted(by_size.items())) for name, by_size in groups.items()}
+
+
+def _size_of(record: Record) -> int:
+    return int(str(record.settings["frame_bytes"]))
 
 
 def _all_of(by_size: _BySize) -> list[Record]:
@@ -177,19 +182,15 @@ def _theoretical(groups: dict[str, _BySize], sizes: Sequence[int]) -> tuple[Curv
     )
 
 
-def _frame_bytes(record: Record) -> int:
-    return int(record.settings["frame_bytes"])  # type: ignore[arg-type]  # an int in every plan
-
-
 def _paragraphs(records: Sequence[Record]) -> tuple[str, ...]:
     """The method, and the requirements of the standard if the searches deviate from them."""
-    texts = {
-        name: _alternatives([form(value) for value in values])
-        for name, form in _FORMS.items()
-        if (values := _all(records, name))
-    }
-    criteria = joined(", ", [_CRITERIA[name](text) for name, text in texts.items()])
-    method = _("Measured with {criteria}.", criteria=criteria)
+    criteria = []
+    for name, (template, form) in _CRITERIA.items():
+        levels = dict.fromkeys(record.settings.get(name) for record in records)
+        if values := [level for level in levels if isinstance(level, int | float)]:
+            text = _alternatives([form(value) for value in values])
+            criteria.append(filled((template,), {"time": text, "share": text}.get) or "")
+    method = _("Measured with {criteria}.", criteria=joined(", ", criteria))
     paragraphs = [_MEANING, joined(" ", [method, _LEARNING])]
     if any(record.series("loss_line_share") for record in records):
         paragraphs.append(_LOSSES)
@@ -201,37 +202,19 @@ def _paragraphs(records: Sequence[Record]) -> tuple[str, ...]:
         paragraphs.append(_BOTH)
     pairs = sorted({int(n) for r in records if (n := r.number("pairs")) is not None})
     if pairs:
-        paragraphs.append(_together(_alternatives([str(number) for number in pairs])))
-    if any(_short(record) for record in records):
+        numbers = _alternatives([str(number) for number in pairs])
+        paragraphs.append(_(_TOGETHER.id, pairs=numbers))
+    if any(
+        isinstance(level := record.settings.get(name), int | float) and level < least
+        for record in records
+        for name, least in _LEAST_S.items()
+    ):
         paragraphs.append(_SHORTER)
     return tuple(paragraphs)
 
 
-def _together(pairs: str) -> Message:
-    return _(
-        "Pairs of hosts were searched together ({pairs} at once): all pairs started each trial at "
-        "the same moment. A rate passed if it passed for all of them; it is the rate of each pair, "
-        "not their sum. Latency was measured under the load of all pairs, bursts for one pair "
-        "after another.",
-        pairs=pairs,
-    )
-
-
 def _seconds(time_s: float) -> str:
     return f"{plain_figures(time_s, 6)} s"
-
-
-def _short(record: Record) -> bool:
-    least = {"duration_s": 60.0, "residual_s": 2.0, "settle_s": 5.0}
-    times = {name: record.settings.get(name) for name in least}
-    return any(
-        isinstance(value, int | float) and value < least[name] for name, value in times.items()
-    )
-
-
-def _all(records: Sequence[Record], name: str) -> list[float]:
-    values = dict.fromkeys(record.settings.get(name) for record in records)
-    return [value for value in values if isinstance(value, int | float)]
 
 
 def _alternatives(words: Sequence[str]) -> str:
@@ -240,22 +223,23 @@ def _alternatives(words: Sequence[str]) -> str:
     return joined(" ", [first, *(_("or {other}", other=word) for word in alternatives)])
 
 
-_FORMS: Mapping[str, Callable[[float], str]] = {
-    "duration_s": _seconds,
-    "acceptable_loss": format_share,
-    "resolution": format_share,
-    "residual_s": _seconds,
-    "settle_s": _seconds,
+_CRITERIA: Mapping[str, tuple[Message, Callable[[float], str]]] = {
+    "duration_s": (_("trials of {time}"), _seconds),
+    "acceptable_loss": (_("an acceptable loss of {share}"), format_share),
+    "resolution": (_("steps of {share} of the line rate"), format_share),
+    "residual_s": (_("{time} for residual frames"), _seconds),
+    "settle_s": (_("{time} between two trials"), _seconds),
 }
-_CRITERIA: Mapping[str, Callable[[str], Message]] = {
-    "duration_s": lambda time: _("trials of {time}", time=time),
-    "acceptable_loss": lambda share: _("an acceptable loss of {share}", share=share),
-    "resolution": lambda share: _("steps of {share} of the line rate", share=share),
-    "residual_s": lambda time: _("{time} for residual frames", time=time),
-    "settle_s": lambda time: _("{time} between two trials", time=time),
-}
-"""Setting → the words for the values that the searches had."""
+"""Setting → the words for the values that the searches had, and the form of these values."""
+_LEAST_S = {"duration_s": 60.0, "residual_s": 2.0, "settle_s": 5.0}
+"""Setting → the time that RFC 2544 asks for."""
 
+_TOGETHER = _(
+    "Pairs of hosts were searched together ({pairs} at once): all pairs started each trial at "
+    "the same moment. A rate passed if it passed for all of them; it is the rate of each pair, "
+    "not their sum. Latency was measured under the load of all pairs, bursts for one pair "
+    "after another."
+)
 _MEANING = _(
     "The highest rate of a grid at which every frame passed and no queue grew, in two trials of "
     "full length. The frame size includes header and FCS. The rate that did not pass is the lowest "
@@ -350,24 +334,24 @@ _Losses = tuple[LossesByRate, set[float]]
 """The losses, and the rates at which a trial says nothing about the device."""
 
 
-def loss_sheet(name: str, records: Trials) -> Table | None:
+def loss_sheet(name: str, by_size: _BySize) -> Table | None:
     """A table of frame sizes by rates; ``None`` if no loss was measured."""
     rows = [
         (str(size), "", losses)
-        for size in _loss_sizes(records)
-        if any(losses := _losses(_of_size(records, size)))
+        for size, trials in by_size.items()
+        if any(losses := _losses(trials))
     ]
     title = _("{group}: frames lost, % of those sent, by offered rate", group=name)
     return table(title, _("frame, bytes"), _LOSS_COLUMNS, rows) if rows else None
 
 
-def loss_charts(groups: Mapping[str, Sequence[Record]]) -> tuple[Chart, ...]:
+def loss_charts(groups: Mapping[str, _BySize]) -> tuple[Chart, ...]:
     """Loss over the offered rate, a chart for each group, a line for each frame size."""
     all_charts = []
-    for number, (name, records) in enumerate(groups.items(), start=1):
+    for number, (name, by_size) in enumerate(groups.items(), start=1):
         lines = []
-        for index, size in enumerate(_loss_sizes(records)):
-            losses = _losses(_of_size(records, size))[0]
+        for index, (size, trials) in enumerate(by_size.items()):
+            losses, _ours = _losses(trials)
             if len(losses) > 1:
                 points = tuple((100 * share, mean(losses[share])) for share in sorted(losses))
                 lines.append(Curve(_("{size} bytes", size=size), index, points))
@@ -385,15 +369,6 @@ def loss_charts(groups: Mapping[str, Sequence[Record]]) -> tuple[Chart, ...]:
                 )
             )
     return tuple(all_charts)
-
-
-def _loss_sizes(records: Sequence[Record]) -> list[int]:
-    sizes = {record.settings.get("frame_bytes") for record in records}
-    return sorted(size for size in sizes if isinstance(size, int))
-
-
-def _of_size(records: Sequence[Record], size: int) -> list[Record]:
-    return [r for r in records if r.settings.get("frame_bytes") == size and r.status == "ok"]
 
 
 def _losses(records: Sequence[Record]) -> _Losses:
@@ -571,8 +546,8 @@ def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
 def _answer(name: str, records: Sequence[Record]) -> AnswerLine:
     by_size: dict[int, list[Record]] = {}
     for record in records:
-        by_size.setdefault(int(str(record.settings.get("frame_bytes", 0))), []).append(record)
-    shares = {size: _search_share(by_size[size]) for size in sorted(by_size)}
+        by_size.setdefault(_size_of(record), []).append(record)
+    shares = {size: mean_of("line_share", by_size[size]) or 0.0 for size in sorted(by_size)}
     full: int | None = None
     for size in reversed(shares):
         if shares[size] < FULL:
@@ -581,51 +556,31 @@ def _answer(name: str, records: Sequence[Record]) -> AnswerLine:
     least = min(shares, key=lambda size: shares[size])
     cells = (by_size[least][0].cell, *(record.cell for record in records))
     alike = full is None and len(shares) > 1 and max(shares.values()) - shares[least] < ALIKE
-    return AnswerLine(
-        _of_all_sizes(name, records, shares[least])
-        if alike
-        else _search_sentence(name, full, least, by_size[least], shares[least]),
-        tuple(dict.fromkeys(cells)),
-        _SECTION,
-        f"{_SECTION}-share",
-    )
-
-
-def _search_sentence(
-    name: str, full: int | None, least: int, trials: Sequence[Record], share: float
-) -> Message:
-    line_rate = (
-        _("{name}: no frame size reaches the line rate without loss", name=name)
-        if full is None
-        else _(
+    shown = f"{100 * shares[least]:.1f}"
+    if alike:
+        sentence = _(
+            "{name}: {share} % of the line rate without loss at every frame size; limit: {limit}",
+            name=name,
+            share=shown,
+            limit=_search_limits(records),
+        )
+    elif full is None:
+        sentence = _("{name}: no frame size reaches the line rate without loss", name=name)
+    else:
+        sentence = _(
             "{name}: line rate without loss from {size} bytes upwards", name=name, size=str(full)
         )
-    )
-    if share >= FULL:
-        return line_rate
-    return _(
-        "{said}; {size} bytes: {share} % of the line rate, {limit}",
-        said=line_rate,
-        size=str(least),
-        share=f"{100 * share:.1f}",
-        limit=_search_limits(trials),
-    )
-
-
-def _of_all_sizes(name: str, trials: Sequence[Record], share: float) -> Message:
-    return _(
-        "{name}: {share} % of the line rate without loss at every frame size; limit: {limit}",
-        name=name,
-        share=f"{100 * share:.1f}",
-        limit=_search_limits(trials),
-    )
+    if not alike and shares[least] < FULL:
+        sentence = _(
+            "{said}; {size} bytes: {share} % of the line rate, {limit}",
+            said=sentence,
+            size=str(least),
+            share=shown,
+            limit=_search_limits(by_size[least]),
+        )
+    return AnswerLine(sentence, tuple(dict.fromkeys(cells)), _SECTION, f"{_SECTION}-share")
 
 
 def _search_limits(trials: Sequence[Record]) -> Message | str:
     limits = dict.fromkeys(limit_words(trial) for trial in trials)
     return joined("; ", [limit for limit in limits if limit]) or _("limit not known")
-
-
-def _search_share(trials: Sequence[Record]) -> float:
-    shares = [trial.number("line_share") for trial in trials]
-    return mean([share for share in shares if share is not None])

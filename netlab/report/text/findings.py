@@ -249,7 +249,7 @@ def value_of(name: str, evidence: Figures) -> str | None:
         return _OF_SEVERAL[name](evidence)
     if name in _COUNTED:
         of, words = _COUNTED[name]
-        return words(round(evidence[of])) if of in evidence else None
+        return counted(words.id, words.many, round(evidence[of])) if of in evidence else None
     if name not in evidence:
         return None
     form = next(form for ending, form in _FORMS.items() if name.endswith(ending))
@@ -259,11 +259,6 @@ def value_of(name: str, evidence: Figures) -> str | None:
 def percent(share: float, digits: int = 0) -> str:
     """A share in per cent, such as ``8 %``."""
     return f"{rounded(100 * share, digits)} %"
-
-
-def _ceiling_share(share: float) -> str:
-    """A share of the ceiling with three significant digits, or with two if it is below 10 %."""
-    return format_share(share, 3 if share >= 0.1 else 2)
 
 
 def _time(ns: float) -> str:
@@ -293,7 +288,7 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "found_frames_per_s": lambda rate: f"{rate:,.0f}",
     "_per_s": _thousands,
     "_drops": _thousands,
-    "ceiling_share": _ceiling_share,
+    "ceiling_share": lambda share: format_share(share, 3 if share >= 0.1 else 2),
     "lost_share": lambda share: percent(share, 1),
     "change_share": lambda share: ("+" if share > 0 else "") + format_share(share, 2),
     "cost_share": lambda share: percent(share, 1),
@@ -316,51 +311,34 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
 """End of a figure's name → function that formats the figure; the first matching end is used."""
 
 
-def _segments(number: int) -> Message:
-    return counted("{number} segment", "{number} segments", number)
-
-
-def _frames(number: int) -> Message:
-    return counted("{number} frame", "{number} frames", number)
-
-
-def _few_frames(number: int) -> Message:
-    return counted(
-        "the {number} frame that they dropped may belong to another protocol",
-        "the {number} frames that they dropped may belong to other protocols",
-        number,
-    )
-
-
-def _never_sent(number: int) -> Message:
-    return counted("{number} message was never sent", "{number} messages were never sent", number)
-
-
-def _left_out(number: int) -> Message:
-    return counted("{number} message that was due", "{number} messages that were due", number)
-
-
-def _all_trials(number: int) -> Message:
-    return counted("{number} trial", "{number} trials", number)
-
-
-def _pairs(number: int) -> Message:
-    return counted("{number} pair of cells", "{number} pairs of cells", number)
-
-
-_COUNTED: Mapping[str, tuple[str, Callable[[int], Message]]] = {
-    "segments": ("sent_again", _segments),
-    "resent_segments": ("retransmissions", _segments),
-    "those_frames": ("dropped_frames", _frames),
-    "those_few": ("dropped_frames", _few_frames),
-    "frames_here": ("dropped_here", _frames),
-    "few_here": ("dropped_here", _few_frames),
-    "never_sent": ("dropped_frames", _never_sent),
-    "left_out": ("skipped_messages", _left_out),
-    "all_trials": ("of_trials", _all_trials),
-    "all_pairs": ("compared", _pairs),
+_SEGMENTS = counted("{number} segment", "{number} segments", 0)
+_FRAMES = counted("{number} frame", "{number} frames", 0)
+_FEW_FRAMES = counted(
+    "the {number} frame that they dropped may belong to another protocol",
+    "the {number} frames that they dropped may belong to other protocols",
+    0,
+)
+_CELLS = counted("{number} cell", "{number} cells", 0)
+_TRIALS = counted("{number} trial", "{number} trials", 0)
+_NEVER_SENT = counted("{number} message was never sent", "{number} messages were never sent", 0)
+_LEFT_OUT = counted("{number} message that was due", "{number} messages that were due", 0)
+_PAIRS = counted("{number} pair of cells", "{number} pairs of cells", 0)
+_COUNTED: Mapping[str, tuple[str, Message]] = {
+    "segments": ("sent_again", _SEGMENTS),
+    "resent_segments": ("retransmissions", _SEGMENTS),
+    "those_frames": ("dropped_frames", _FRAMES),
+    "those_few": ("dropped_frames", _FEW_FRAMES),
+    "frames_here": ("dropped_here", _FRAMES),
+    "few_here": ("dropped_here", _FEW_FRAMES),
+    "never_sent": ("dropped_frames", _NEVER_SENT),
+    "left_out": ("skipped_messages", _LEFT_OUT),
+    "all_trials": ("of_trials", _TRIALS),
+    "counted_trials": ("trials", _TRIALS),
+    "all_cells": ("of_cells", _CELLS),
+    "counted_cells": ("cells", _CELLS),
+    "all_pairs": ("compared", _PAIRS),
 }
-"""Name in a template → (name of a count in the evidence, function that puts it in words)."""
+"""Name in a template → (name of a count in the evidence, the templates of its words)."""
 
 
 def _most(*names: str) -> Callable[[Figures], str | None]:
@@ -400,13 +378,13 @@ _OF_SEVERAL: Mapping[str, Callable[[Figures], str | None]] = {
 """Name in a template → its value, computed from several figures."""
 
 
-_PARTS: Mapping[str, Callable[[str], Message]] = {
-    "wire_trip_ns": lambda time: _("at least {time} on the wire", time=time),
-    "stack_trip_ns": lambda time: _("{time} in the server’s stack and program", time=time),
-    "hold_trip_ns": lambda time: _("{time} held back by the server", time=time),
-    "client_cpu_trip_ns": lambda time: _("{time} with the client’s thread on a CPU", time=time),
-    "server_cpu_trip_ns": lambda time: _("{time} with the server’s thread on a CPU", time=time),
-    "wait_trip_ns": lambda time: _("{time} of waiting for a CPU", time=time),
+_PARTS: Mapping[str, Message] = {
+    "wire_trip_ns": _("at least {time} on the wire"),
+    "stack_trip_ns": _("{time} in the server’s stack and program"),
+    "hold_trip_ns": _("{time} held back by the server"),
+    "client_cpu_trip_ns": _("{time} with the client’s thread on a CPU"),
+    "server_cpu_trip_ns": _("{time} with the server’s thread on a CPU"),
+    "wait_trip_ns": _("{time} of waiting for a CPU"),
 }
 """Name of a part → its words."""
 
@@ -414,7 +392,7 @@ _PARTS: Mapping[str, Callable[[str], Message]] = {
 def parts(finding: Finding) -> Message:
     """A text such as ``at least 12.1 µs on the wire, 25 µs with the client’s thread on a CPU``."""
     times = ((name, value_of(name, finding.evidence)) for name in _PARTS)
-    return joined(", ", [_PARTS[name](time) for name, time in times if time is not None])
+    return joined(", ", [_(_PARTS[name].id, time=time) for name, time in times if time is not None])
 
 
 # ---- values that depend on other cells of the run ------------------------------------------------
@@ -588,10 +566,6 @@ def _difference(finding: Finding) -> str:
     return spanned(least, most)
 
 
-def _more(number: float) -> str | None:
-    return str(round(number)) if number > 0 else None
-
-
 def _of_bytes(finding: Finding) -> Message | None:
     """The message sizes of a finding, one or several; ``None`` if it names no size."""
     sizes = finding.words.get("message_bytes")
@@ -604,14 +578,6 @@ def _nor_others(number: int) -> Message | None:
     if number <= 0:
         return None
     return counted("like one other trial", "like {number} other trials", number)
-
-
-def _cells(number: float) -> Message:
-    return counted("{number} cell", "{number} cells", int(number))
-
-
-def _trials(finding: Finding) -> Message:
-    return counted("{number} trial", "{number} trials", int(finding.evidence["trials"]))
 
 
 def _outliers(finding: Finding) -> Message | None:
@@ -637,12 +603,11 @@ _OF_FINDING: Mapping[str, Callable[[Finding], str | None]] = {
     "asked": _requested,
     "ends": _ends(0),
     "of_ends": _ends(1),
-    "its_cells": lambda finding: _cells(len(finding.cells)),
-    "counted_cells": lambda finding: _cells(finding.evidence["cells"]),
-    "all_cells": lambda finding: _cells(finding.evidence["of_cells"]),
-    "counted_trials": _trials,
+    "its_cells": lambda finding: counted(_CELLS.id, _CELLS.many, len(finding.cells)),
     "facts": lambda finding: joined("; ", _named(finding)[:_MOST_FACTS]),
-    "more_facts": lambda finding: _more(len(finding.words) - _MOST_FACTS),
+    "more_facts": lambda finding: (
+        str(len(finding.words) - _MOST_FACTS) if len(finding.words) > _MOST_FACTS else None
+    ),
     "savings": lambda finding: joined(", ", _named(finding)),
     "controls": lambda finding: joined("; ", (joined(": ", w) for w in finding.words.items())),
     "difference": _difference,
