@@ -87,7 +87,8 @@ def load_names(records: Sequence[Record]) -> dict[str, str]:
         sizes.setdefault(record.protocol, set()).add(record.message_bytes)
     alike = all(len(sizes_of) == 1 for sizes_of in sizes.values())
     left_out = ("direction", *(["message_bytes"] if alike else []))
-    ways = {record.cell: _way(record) for record in records}
+    directions = {r.cell: str(r.settings.get("direction", "")) for r in records}
+    ways = {cell: WAYS.get(direction, direction) for cell, direction in directions.items()}
     return {
         cell: joined(", ", [joined(" ", [word for word in (head, ways[cell]) if word]), *rest])
         for cell, (head, *rest) in words_of(records, left_out).items()
@@ -101,11 +102,6 @@ def chart_names(records: Sequence[Record]) -> dict[str, str]:
     """
     cells = dict.fromkeys(record.cell for record in records if record.test == TEST)
     return {cell: f"{OVER_TIME}-{number}" for number, cell in enumerate(cells, start=1)}
-
-
-def _way(record: Record) -> str:
-    direction = str(record.settings.get("direction", ""))
-    return WAYS.get(direction, direction)
 
 
 _THROUGHPUT: Mapping[str, str] = {
@@ -292,10 +288,34 @@ def charts_over_time(
         example = _chosen([trial for trial in trials if (cell, trial.trial) in timelines])
         if example is not None:
             name = joined(" ", [example.pairing, names[cell]]) if several else names[cell]
-            timeline = timelines[cell, example.trial]
-            charted.append((file_names[cell], _title(name, example, len(trials)), timeline))
-    strips = tuple(_strip(*chart) for chart in charted[:MOST_STRIPS])
-    return strips, len(charted) - len(strips)
+            title = _("{cell}: round trips and load over time", cell=name)
+            if len(trials) > 1:
+                title = _(
+                    "{cell}: round trips and load over time (trial {trial} of {trials}, nearest "
+                    "the median)",
+                    cell=name,
+                    trial=str(example.trial),
+                    trials=str(len(trials)),
+                )
+            charted.append((file_names[cell], title, timelines[cell, example.trial]))
+    strips = []
+    for name, title, timeline in charted[:MOST_STRIPS]:
+        trips, unit = trip_curves(timeline)
+        panels = [Panel(_("round trip"), unit, tuple(trips))]
+        if rates := rate_curves(timeline):
+            panels.append(Panel(_("throughput of the load"), "Mbit/s", tuple(rates)))
+        bands = (Band(*ends, PHASE_WORDS[phase]) for phase, ends in timeline.phases.items())
+        strips.append(
+            Strip(
+                name=name,
+                title=title,
+                x_label=_("seconds since the first request"),
+                panels=tuple(panels),
+                bands=tuple(bands),
+                from_zero=True,
+            )
+        )
+    return tuple(strips), len(charted) - len(strips)
 
 
 def _chosen(trials: Sequence[Record]) -> Record | None:
@@ -307,35 +327,6 @@ def _chosen(trials: Sequence[Record]) -> Record | None:
         return trials[0] if trials else None
     middle = median([increase for _trial, increase in increases])
     return min(increases, key=lambda pair: abs(pair[1] - middle))[0]
-
-
-def _title(name: str, example: Record, trials: int) -> Message:
-    if trials == 1:
-        return _("{cell}: round trips and load over time", cell=name)
-    return _(
-        "{cell}: round trips and load over time (trial {trial} of {trials}, nearest the median)",
-        cell=name,
-        trial=str(example.trial),
-        trials=str(trials),
-    )
-
-
-def _strip(name: str, title: Message, timeline: LoadTimeline) -> Strip:
-    trips, unit = trip_curves(timeline)
-    panels = [Panel(_("round trip"), unit, tuple(trips))]
-    rates = rate_curves(timeline)
-    if rates:
-        panels.append(Panel(_("throughput of the load"), "Mbit/s", tuple(rates)))
-    return Strip(
-        name=name,
-        title=title,
-        x_label=_("seconds since the first request"),
-        panels=tuple(panels),
-        bands=tuple(
-            Band(begin, end, PHASE_WORDS[phase]) for phase, (begin, end) in timeline.phases.items()
-        ),
-        from_zero=True,
-    )
 
 
 def trip_curves(timeline: LoadTimeline) -> tuple[list[Curve], str]:
@@ -375,14 +366,9 @@ def _seconds(trip: Trip) -> float:
 def rate_curves(timeline: LoadTimeline) -> list[Curve]:
     """A line for each direction of the load."""
     return [
-        Curve(_flow_words(flow), place, points)
+        Curve(_("throughput {way}", way=FLOWS[flow]) if flow else _("throughput"), place, points)
         for place, (flow, points) in enumerate(timeline.rates.items(), start=2)
     ]
-
-
-def _flow_words(flow: str) -> str:
-    """The label of a flow's line."""
-    return _("throughput {way}", way=FLOWS[flow]) if flow else _("throughput")
 
 
 _BY_PHASE = "latency-by-phase"

@@ -14,7 +14,7 @@ from operator import itemgetter
 
 from netlab.ethernet import Link, best_udp_message, ip_version_of
 from netlab.experiment.hosts import is_by_name, labels_of, role_of
-from netlab.messages import Message, _, counted, joined
+from netlab.messages import _, counted, joined
 from netlab.report.sections.comparisons import in_words, interval_words
 from netlab.report.tables.elements import AnswerLine, HeatMap, Part, Table, table
 from netlab.report.text.phrases import rate_unit
@@ -185,7 +185,9 @@ def pair_matrices(records: Sequence[Record]) -> list[PairMatrix]:
     ends = [labels_of(record.pairing) for record in records]
     roles = dict.fromkeys([*(server for server, _ in ends), *(client for _, client in ends)])
     for record, (server, client) in zip(records, ends, strict=True):
-        label = _label(record, names[record.cell])
+        label, rate = names[record.cell], record.settings.get("rate_bit_per_s")
+        if isinstance(rate, int | float) and "offered rate" not in label:
+            label = _("{cell}, offered {rate}", cell=label, rate=format_rate(rate))
         for quantity in quantities_of(record):
             quantities[quantity.name] = quantity
             places = groups.setdefault((label, quantity.name), {})
@@ -202,14 +204,6 @@ def pair_matrices(records: Sequence[Record]) -> list[PairMatrix]:
         )
         for (label, name), places in groups.items()
     ]
-
-
-def _label(record: Record, name: str) -> str:
-    """The settings that differ between cells, and the offered rate in any case."""
-    rate = record.settings.get("rate_bit_per_s")
-    if isinstance(rate, int | float) and "offered rate" not in name:
-        return _("{cell}, offered {rate}", cell=name, rate=format_rate(rate))
-    return name
 
 
 def _inside(trials: Sequence[Record], client: str, server: str) -> bool:
@@ -551,13 +545,23 @@ def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
 def _answer(
     title: str, quantity: Quantity, pairs: dict[str, list[Record]], number: int
 ) -> AnswerLine:
-    means = {pairing: _pair_mean(trials, quantity) for pairing, trials in pairs.items()}
+    means = {
+        pairing: mean([value for r in trials if (value := quantity.in_unit(r)) is not None])
+        for pairing, trials in pairs.items()
+    }
     slow = max if quantity.unit in _TIME_UNITS else min
     worst = slow(means, key=lambda pairing: means[pairing])
     usual_means = [value for pairing, value in means.items() if pairing != worst] or [means[worst]]
     server, client = labels_of(worst)
     slowest = _("{client} to {server}", client=client, server=server)
     unit, spell = _unit_of(quantity, max(means.values()))
+    alone = _(
+        "{title}: {value} {unit}, {pair}",
+        title=title,
+        value=spell(means[worst]),
+        unit=unit,
+        pair=slowest,
+    )
     sentence = _(
         "{title}: {least} to {most} {unit} between {pairs}; slowest {slowest}: {worst} {unit}",
         title=title,
@@ -570,17 +574,10 @@ def _answer(
     )
     cells = [pairs[worst][0].cell, *(trials[0].cell for trials in pairs.values())]
     return AnswerLine(
-        sentence if len(means) > 1 else _answer_of_one(title, slowest, means[worst], quantity),
+        sentence if len(means) > 1 else alone,
         tuple(dict.fromkeys(cells)),
         _SECTION,
         f"{_SECTION}-{number}",
-    )
-
-
-def _answer_of_one(title: str, slowest: str, value: float, quantity: Quantity) -> Message:
-    unit, spell = _unit_of(quantity, value)
-    return _(
-        "{title}: {value} {unit}, {pair}", title=title, value=spell(value), unit=unit, pair=slowest
     )
 
 
@@ -591,8 +588,3 @@ def _unit_of(quantity: Quantity, most: float) -> tuple[str, Callable[[float], st
     unit, scale = rate_unit(most * quantity.scale)
     decimals = 1 if scale == quantity.scale else 3
     return unit, lambda value: figure(value * quantity.scale / scale, decimals)
-
-
-def _pair_mean(trials: Sequence[Record], quantity: Quantity) -> float:
-    figures = [quantity.in_unit(trial) for trial in trials]
-    return mean([value for value in figures if value is not None])

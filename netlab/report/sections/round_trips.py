@@ -370,11 +370,7 @@ def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
     """Lines with the shortest and longest mean of each protocol and size, and their intervals."""
     lines: list[AnswerLine] = []
     for test in dict.fromkeys(record.test for record in records):
-        results = [
-            record
-            for record in records
-            if record.test == test and record.status == "ok" and _means_us([record])
-        ]
+        results = [r for r in results_of(records) if r.test == test and _means_us([r])]
         names = names_of(results, leaving_out=("protocol", "message_bytes"), brief=True)
         groups: dict[str, list[Record]] = {}
         for record in results:
@@ -405,35 +401,29 @@ def _answer(test: str, title: str, records: Sequence[Record], names: dict[str, s
         )
         percentiles = () if histogram is None else percentile_words(histogram, _STATED, in_us)
         return AnswerLine(joined(", ", [text, *percentiles]), tuple(cells), section, section)
+    several = len({record.pairing for record in records}) > 1
+    ends = []
+    for trials in (trials_of[cells[0]], trials_of[cells[-1]]):
+        words = [trials[0].pairing if several else "", names[trials[0].cell]]
+        name = joined(", ", [word for word in words if word])
+        ends.append(_("{time} ({cell})", time=_time(trials), cell=name))
+    sentence = _(
+        "{title}: {what} takes {least} to {most}",
+        title=title,
+        what=subject,
+        least=ends[0],
+        most=ends[1],
+    )
     if _overlap([trials_of[cell] for cell in cells]):
         # No cell is named, because chance may decide which cell has the shortest mean.
-        least, most = (_interval(trials_of[cell]) for cell in (cells[0], cells[-1]))
         sentence = _(
             "{title}: {what} takes {least} to {most} µs",
             title=title,
             what=subject,
-            least=least,
-            most=most,
+            least=_interval(trials_of[cells[0]]),
+            most=_interval(trials_of[cells[-1]]),
         )
-        return AnswerLine(sentence, (cells[-1], *cells[:-1]), section, section)
-    several = len({record.pairing for record in records}) > 1
-    least, most = (
-        _(
-            "{time} ({cell})",
-            time=_time(trials_of[cell]),
-            cell=_trip_name(trials_of[cell], names, several=several),
-        )
-        for cell in (cells[0], cells[-1])
-    )
-    sentence = _(
-        "{title}: {what} takes {least} to {most}", title=title, what=subject, least=least, most=most
-    )
     return AnswerLine(sentence, (cells[-1], *cells[:-1]), section, section)
-
-
-def _trip_name(trials: Sequence[Record], names: dict[str, str], *, several: bool) -> str:
-    words = [trials[0].pairing] if several else []
-    return joined(", ", [*words, *([names[trials[0].cell]] if names[trials[0].cell] else [])])
 
 
 def _means_us(trials: Sequence[Record]) -> list[float]:
