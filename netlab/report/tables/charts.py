@@ -43,7 +43,7 @@ def charts(layout: Layout, link: Link | None) -> tuple[tuple[Chart, ...], int]:
     """
     by_name: dict[str, Chart] = {}
     for chart in _all(layout, link):
-        if _is_worth_drawing(chart):
+        if len(chart.x_ticks) > 1 and chart.lines:
             name = chart.name
             while name in by_name:
                 name += "-2"
@@ -289,10 +289,6 @@ def curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> 
         # The next message that fills its frames is longer by the room left in the last fragment.
         size += 1 + packets[0] - packets[-1]
     return sorted(size for size in even | teeth | set(sizes) if first <= size <= last)
-
-
-def _is_worth_drawing(chart: Chart) -> bool:
-    return len(chart.x_ticks) > 1 and bool(chart.lines)
 
 
 def _title(words: str, conditions: str) -> str:

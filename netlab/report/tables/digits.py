@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,6 @@ from netlab.report.tables.elements import (
     GridTable,
     Part,
     TableCell,
-    TableLine,
 )
 from netlab.report.tables.tables import TableSection
 from netlab.results.labels import figure
@@ -187,7 +186,8 @@ def unit_of(table: AnyTable) -> str:
     The largest figure as printed decides, so that no figure reads ``1000.00 Mbit/s``. A table
     without any throughput stays in Mbit/s.
     """
-    rates = (abs(_bit_per_s(place)) for place in _places(table) if place.unit in _BASES)
+    places = (place for line in table.lines for place in line.places)
+    rates = (abs(_bit_per_s(place)) for place in places if place.unit in _BASES)
     most = round(max(rates, default=0.0) / 1e6, 2)
     return "Gbit/s" if most >= 1000 else "kbit/s" if 0 < most < 1 else MBIT_PER_S
 
@@ -199,10 +199,16 @@ def in_one_unit(table: AnyTable, unit: str) -> AnyTable:
     """
     if unit == MBIT_PER_S:
         return table
-    return _renamed(
-        replace(table, lines=tuple(_line(line, unit) for line in table.lines)),
-        unit,
+    lines = (
+        replace(
+            line,
+            label=_with_unit(line.label, unit),
+            unit=_with_unit(line.unit, unit),
+            places=tuple(_place(place, unit) for place in line.places),
+        )
+        for line in table.lines
     )
+    return _renamed(replace(table, lines=tuple(lines)), unit)
 
 
 def with_small_times(table: AnyTable) -> AnyTable:
@@ -210,16 +216,15 @@ def with_small_times(table: AnyTable) -> AnyTable:
 
     The headings of their columns must name the unit; otherwise the table is unchanged.
     """
-    columns = {
-        at
+    in_ms = [
+        (table.columns[at], abs(place.value))
         for line in table.lines
         for at, place in enumerate(line.places)
         if place.unit == _MS and place.value is not None
-    }
-    times = [abs(p.value or 0.0) for p in _places(table) if p.unit == _MS]
-    headings = {at: _with_unit(table.columns[at], _US, _MS) for at in columns}
-    without_unit = any(table.columns[at] == heading for at, heading in headings.items())
-    if not any(times) or max(times) >= 1 or without_unit:
+    ]
+    most = max((time for _column, time in in_ms), default=0.0)
+    without_unit = any(_with_unit(column, _US, _MS) == column for column, _time in in_ms)
+    if not 0 < most < 1 or without_unit:
         return table
     lines = (replace(line, places=tuple(map(_in_us, line.places))) for line in table.lines)
     return _renamed(replace(table, lines=tuple(lines)), _US, _MS)
@@ -241,15 +246,6 @@ def _renamed(table: AnyTable, unit: str, of: str = MBIT_PER_S) -> AnyTable:
     return replace(table, columns=columns, **texts)
 
 
-def _line(line: TableLine, unit: str) -> TableLine:
-    return replace(
-        line,
-        label=_with_unit(line.label, unit),
-        unit=_with_unit(line.unit, unit),
-        places=tuple(_place(place, unit) for place in line.places),
-    )
-
-
 def _place(place: TableCell, unit: str) -> TableCell:
     """The figure in another unit. The text after it (such as the number of trials) is kept."""
     square = place.unit == MBIT_PER_S + _SQUARE
@@ -266,11 +262,6 @@ def _place(place: TableCell, unit: str) -> TableCell:
         rest = list(place.text.values.values())[1:]
         text = joined(" ", [text, *(_with_unit(word, unit) for word in rest)])
     return replace(place, text=text, value=value, unit=unit + (_SQUARE if square else ""))
-
-
-def _places(table: AnyTable) -> Iterator[TableCell]:
-    for line in table.lines:
-        yield from (place for place in line.places if place.value is not None)
 
 
 def _bit_per_s(place: TableCell) -> float:

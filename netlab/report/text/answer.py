@@ -7,13 +7,13 @@ from pathlib import Path
 from statistics import median
 
 from netlab.findings.analysis import Analysis, load
-from netlab.findings.derived import StreamSample
 from netlab.findings.finding import leading_kinds
 from netlab.findings.round_trips import TripTrial
 from netlab.kinds.latency_under_load.phases import LoadTimeline, timeline_of
 from netlab.report.text.findings import in_english
 from netlab.report.text.phrases import percentile_words, rise_words, share_words
-from netlab.trial.record import FLOWS, Status
+from netlab.trial.figures import results_of
+from netlab.trial.record import FLOWS, by_cell
 from netlab.units import format_rate, format_seconds, plain_figures
 
 UNDER_LOAD = "latency_under_load"
@@ -29,34 +29,26 @@ def answer_of(folder: Path) -> str:
 
 def _figures(run: Analysis) -> Iterator[str]:
     for sample in run.samples:
-        yield _of_stream(sample)
-    for record in run.records:
-        if record.status is Status.OK and record.test not in ("stream", UNDER_LOAD):
-            yield from _of_trips(TripTrial(record))
-    loaded = [t for t in run.trials if t.test == UNDER_LOAD and t.status is Status.OK]
-    for cell in dict.fromkeys(trial.cell for trial in loaded):
-        yield rise_words([trial for trial in loaded if trial.cell == cell])
+        flow_name = f" {sample.flow}" if sample.flow else ""
+        text = f"{format_rate(sample.throughput_bit_per_s)} of payload{flow_name}"
+        ceiling = None if sample.same_host else sample.ceiling_bit_per_s
+        if ceiling is not None:
+            text = f"{text}: {share_words(sample.throughput_bit_per_s, ceiling)}"
+        yield text
+    for record in results_of(run.records):
+        if record.test not in ("stream", UNDER_LOAD):
+            trips = TripTrial(record)
+            if trips.mean_ns is not None:
+                yield f"{format_seconds(trips.mean_ns / 1e9)} a round trip, on average"
+            if (histogram := trips.histogram("rtt_histogram")) is not None:
+                yield ", ".join(percentile_words(histogram))
+    loaded = results_of([trial for trial in run.trials if trial.test == UNDER_LOAD])
+    for trials in by_cell(loaded).values():
+        yield rise_words(trials)
     for record in run.records:
         timeline = timeline_of(record) if record.test == UNDER_LOAD else None
         if timeline is not None:
             yield from load_figure(timeline)
-
-
-def _of_stream(sample: StreamSample) -> str:
-    flow_name = f" {sample.flow}" if sample.flow else ""
-    text = f"{format_rate(sample.throughput_bit_per_s)} of payload{flow_name}"
-    ceiling = sample.ceiling_bit_per_s
-    if ceiling is None or sample.same_host:
-        return text
-    return f"{text}: {share_words(sample.throughput_bit_per_s, ceiling)}"
-
-
-def _of_trips(trips: TripTrial) -> Iterator[str]:
-    mean_ns, histogram = trips.mean_ns, trips.histogram("rtt_histogram")
-    if mean_ns is not None:
-        yield f"{format_seconds(mean_ns / 1e9)} a round trip, on average"
-    if histogram is not None:
-        yield ", ".join(percentile_words(histogram))
 
 
 def _why(run: Analysis) -> Iterator[str]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from netlab.findings.finding import Finding, Kind, leading_kinds
 from netlab.messages import Message, _, counted, joined, sentence_case
-from netlab.report.tables.elements import Part, Table, TableCell, TableLine
+from netlab.report.tables.elements import Part, table
 from netlab.report.text.findings import RunIndex, of_what, outlier_briefly, sentence, statement, why
+from netlab.trial.figures import FigureColumn
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
@@ -29,7 +30,12 @@ MOST_LISTED = 200
 def leading(run: Analysis) -> tuple[str, ...]:
     """The most important sentences, up to five, one for each kind of finding, by importance."""
     index, kinds = RunIndex(run), _by_kind(run)
-    return tuple(_together(kind, findings, index) for kind, findings in kinds[:MOST_LEADING])
+    return tuple(
+        sentence(findings[0], index)
+        if len(findings) == 1 and not kind.says_of_what
+        else _TOGETHER.get(kind, _in_turn)(findings, index)
+        for kind, findings in kinds[:MOST_LEADING]
+    )
 
 
 def leading_warnings(run: Analysis) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -83,11 +89,22 @@ def all_findings(run: Analysis) -> Part | None:
     ]
     if len(findings) > MOST_LISTED:
         summary.append(_("The table has the first {number}.", number=MOST_LISTED))
-    sheet = Table(
-        title=_("All findings"),
-        corner=_("cells"),
-        columns=(_("severity"), _("finding"), _("advice")),
-        lines=tuple(_line(finding, index) for finding in findings[:MOST_LISTED]),
+    columns: list[FigureColumn[Finding]] = [
+        FigureColumn(_("severity"), lambda finding: _SEVERITIES[finding.severity]),
+        FigureColumn(
+            _("finding"),
+            lambda finding: _("{statement}.", statement=sentence_case(statement(finding, index))),
+        ),
+        FigureColumn(
+            _("advice"),
+            lambda finding: _("{statement}.", statement=sentence_case(finding.advice)),
+        ),
+    ]
+    sheet = table(
+        _("All findings"),
+        _("cells"),
+        columns,
+        [(of_what(one.group) or _("the run"), "", one) for one in findings[:MOST_LISTED]],
     )
     return Part(
         name=NAME,
@@ -99,22 +116,20 @@ def all_findings(run: Analysis) -> Part | None:
 
 def stated(run: Analysis) -> Part | None:
     """Remarks of an imported document outside its table; ``None`` if it has none."""
-    from netlab.store.plan import stated_facts_of
+    from netlab.store.plan import Remark, stated_facts_of
 
     remarks = stated_facts_of(run.plan).remarks
     if not remarks:
         return None
-    sheet = Table(
-        title=_("Remarks of the document outside its table"),
-        corner=_("pairings"),
-        columns=(_("statement"), _("source")),
-        lines=tuple(
-            TableLine(
-                joined(", ", remark.pairings) or _("all"),
-                (TableCell(remark.text), TableCell(remark.source)),
-            )
-            for remark in remarks
-        ),
+    columns: list[FigureColumn[Remark]] = [
+        FigureColumn(_("statement"), lambda remark: remark.text),
+        FigureColumn(_("source"), lambda remark: remark.source),
+    ]
+    sheet = table(
+        _("Remarks of the document outside its table"),
+        _("pairings"),
+        columns,
+        [(joined(", ", remark.pairings) or _("all"), "", remark) for remark in remarks],
     )
     return Part(name="stated", title=_("Remarks of the document"), sheets=(sheet,))
 
@@ -132,20 +147,6 @@ _MEANS = _(
 
 
 _SEVERITIES: Mapping[str, Message] = {"warning": _("warning"), "note": _("note")}
-
-
-def _line(finding: Finding, index: RunIndex) -> TableLine:
-    texts = (statement(finding, index), finding.advice)
-    cells = (TableCell(_("{statement}.", statement=sentence_case(text))) for text in texts)
-    severity = TableCell(_SEVERITIES[finding.severity])
-    return TableLine(of_what(finding.group) or _("the run"), (severity, *cells))
-
-
-def _together(kind: Kind, findings: Sequence[Finding], index: RunIndex) -> Message:
-    """One sentence for all findings of a kind."""
-    if len(findings) == 1 and not kind.says_of_what:
-        return sentence(findings[0], index)
-    return _TOGETHER.get(kind, _in_turn)(findings, index)
 
 
 def _in_turn(findings: Sequence[Finding], index: RunIndex, most: int = MOST_NAMED) -> Message:
@@ -245,15 +246,15 @@ def _table_column(finding: Finding) -> tuple[object, ...]:
 
 def _comparisons(findings: Sequence[Finding], index: RunIndex) -> Message:
     """A sentence on the two closest pairings, which a reader is most likely to misjudge."""
-    text = sentence(min(findings, key=_distance), index)
+
+    def distance(finding: Finding) -> float:
+        return max(abs(finding.evidence[name] - 1) for name in ("least_ratio", "most_ratio"))
+
+    text = sentence(min(findings, key=distance), index)
     if len(findings) == 1:
         return text
     remark = _("The other pairings also have one trial per cell, so there is no verdict on them.")
     return joined(" ", (text, remark))
-
-
-def _distance(finding: Finding) -> float:
-    return max(abs(finding.evidence[name] - 1) for name in ("least_ratio", "most_ratio"))
 
 
 def _named(names: Iterable[str], most: int) -> Message:
