@@ -372,7 +372,7 @@ CACHE = ".cache/netlab"
 FALLBACKS = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108  (private and checked, see _make_private)
 DEPLOY_S = 120.0
 """Time limit for all places together; the time that the probe takes to start does not count."""
-TOO_LONG = f"the probe could not be copied there in {DEPLOY_S:g} s"
+TOO_LONG = "the probe could not be copied there in {:g} s"
 UPLOAD_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?\.[0-9a-f]{8}")
 """Name of a file that an interrupted upload left."""
 PROBE_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?")
@@ -455,7 +455,7 @@ class _Files:
         from netlab.remote.ssh import SftpBroken
 
         left_s = max(0.0, self._give_up - time.monotonic())
-        with self._transport.deadline(left_s, TOO_LONG):
+        with self._transport.deadline(left_s, TOO_LONG.format(DEPLOY_S)):
             if not self._by_commands:
                 try:
                     with self._transport.sftp() as sftp:
@@ -492,7 +492,8 @@ def _windows_places(
     No other folder is tried: SFTP shows no owners on Windows, so a folder that another user
     prepared would look like a private folder.
     """
-    with transport.deadline(DEPLOY_S, TOO_LONG), transport.sftp() as sftp:
+    in_time = transport.deadline(DEPLOY_S, TOO_LONG.format(DEPLOY_S))
+    with in_time, transport.sftp() as sftp:
         try:
             _put(sftp, CACHE, name, binary, None)
             home = sftp.whole_path(".")

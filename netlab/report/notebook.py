@@ -25,7 +25,7 @@ class LoadedRun(Analysis):
 
     @cached_property
     def core(self) -> Frame:
-        """One row per trial with the columns of ``netlab.results.frame.CORE``; see ``core_of``."""
+        """One row per trial, with the columns of ``columns.CORE``; see ``core_of``."""
         from netlab.results.frame import core_of  # imports pandas, which takes 0.3 s
 
         return core_of(self.frame)

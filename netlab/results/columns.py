@@ -11,6 +11,15 @@ from netlab.kinds.throughput_search.columns import HOST
 from netlab.results.tcp_series import TCP_SERIES
 from netlab.trial.column import UNITS, Column, setting_columns
 
+CORE = (
+    *("pairing", "server", "client", "test", "protocol", "direction", "ip_version"),
+    *("message_bytes", "socket_buffer_bytes", "streams", "congestion", "trial", "status", "reason"),
+    *("started_at", "elapsed_s", "throughput_bit_per_s", "sent_bit_per_s", "lost_messages"),
+    *("transactions_per_s", "rtt_mean_ns", "rtt_p50_ns", "rtt_p99_ns", "frames_per_s"),
+    *("mss_bytes", "same_host"),
+)
+"""The columns that people read first: the trial, its settings, its results."""
+
 COLUMNS: Mapping[str, Column] = {
     # The trial.
     "cell": Column("string", "", "key of the cell, computed from its content"),

@@ -18,7 +18,7 @@ from netlab.terminal import harmless
 def export(folder: Path, form: str, *, core: bool = False) -> bytes:
     """The frame of the run in ``folder`` as ``csv`` or ``json``; for Parquet, see ``arrow.export``.
 
-    ``core``: only the columns of ``netlab.results.frame.CORE`` that the run has.
+    ``core``: only the columns of ``netlab.results.columns.CORE`` that the run has.
 
     CSV: UTF-8, comma, LF, decimal point, ``true`` and ``false``, empty for NA; text that a
     spreadsheet would execute gets an apostrophe in front. JSON: an array of flat objects in ASCII,

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from netlab.results.columns import columns_of, describe
+from netlab.results.columns import CORE, columns_of, describe
 from netlab.results.rows import column_of, percentiles, rows_of
 from netlab.stats import MIN_TRIALS, interval
 from netlab.store.reader import StoredRun
@@ -48,14 +48,6 @@ def _series(values: list[Any], name: str) -> pd.Series[Any]:
 Frame: TypeAlias = pd.DataFrame
 """Type of a table, for callers that do not import pandas."""
 
-CORE = (
-    *("pairing", "server", "client", "test", "protocol", "direction", "ip_version"),
-    *("message_bytes", "socket_buffer_bytes", "streams", "congestion", "trial", "status", "reason"),
-    *("started_at", "elapsed_s", "throughput_bit_per_s", "sent_bit_per_s", "lost_messages"),
-    *("transactions_per_s", "rtt_mean_ns", "rtt_p50_ns", "rtt_p99_ns", "frames_per_s"),
-    *("mss_bytes", "same_host"),
-)
-"""The columns that people read first: the trial, its settings, its results."""
 QUANTITIES = ("throughput_bit_per_s", "transactions_per_s", "rtt_mean_ns", "frames_per_s")
 """The columns whose means are in ``summary_of``."""
 

@@ -15,7 +15,7 @@ from made_parts import Make
 import netlab
 from netlab.cli import cli
 from netlab.report.notebook import LoadedRun
-from netlab.results.frame import CORE
+from netlab.results.columns import CORE
 from netlab.results.tcp_series import TCP_SERIES, frame_of_series
 from netlab.stats import interval
 

@@ -17,11 +17,12 @@ from netlab.report.draw.diagram import diagram_of
 from netlab.report.draw.heat_map import heat_map_of, strip_of
 from netlab.report.draw.style import FAMILY, GRID, INK, PAGE_WIDE, QUIET, Format
 from netlab.report.tables.elements import Chart, HeatMap, Strip
-from netlab.results.frame import Frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from netlab.results.frame import Frame
 
     Drawn: TypeAlias = Axes
 

@@ -13,8 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from netlab.errors import StoreError, UsageError
 from netlab.results.arrow.segment_writer import Columns
-from netlab.results.columns import columns_of, describe
-from netlab.results.frame import CORE
+from netlab.results.columns import CORE, columns_of, describe
 from netlab.results.quantities import figure_columns
 from netlab.results.rows import percentiles, row_of
 from netlab.results.run import read_checked
@@ -260,7 +259,7 @@ def parquet_export(folder: Path, *, core: bool = False) -> Callable[[IO[bytes]],
     """A function that writes the table of a run folder into a file as Parquet: the columns of
     ``frame``, with unit and meaning of each as metadata.
 
-    ``core``: only the columns of ``netlab.results.frame.CORE`` that the run has. The rows are in
+    ``core``: only the columns of ``netlab.results.columns.CORE`` that the run has. The rows are in
     the plan's order; those of a run with segments are in the order in which they were measured.
 
     Raises UsageError for a folder that is not a run folder, and without pyarrow.

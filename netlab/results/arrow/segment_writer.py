@@ -59,6 +59,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+SEGMENT_BYTES = 256 << 20
+"""A segment is closed when it covers so many bytes of the journal, or so many lines."""
+SEGMENT_LINES = 200_000
+LEAST_BYTES = 64 << 20
+"""A shorter rest of a journal stays without a segment, because it is read in about a second."""
+LEAST_LINES = 50_000
+SEGMENTS_LOCK = "segments.lock"
+"""Name of the lock in a run folder that only processes which make segments take."""
+LOOK_AFTER = 500
+"""Records after which the size of the journal is looked at again."""
+PATIENCE_S = 3600.0
+"""Time that the process waits for another one that makes segments of the same run."""
+
+
 class Columns:
     """Rows that are collected column by column, which takes less memory than row by row."""
 
@@ -112,12 +126,6 @@ def arrow_type(dtype: Dtype) -> pa.DataType:
         "string": pa.string(),
     }
     return types[dtype]
-
-
-LOOK_AFTER = 500
-"""Records after which the size of the journal is looked at again."""
-PATIENCE_S = 3600.0
-"""Time that the process waits for another one that makes segments of the same run."""
 
 
 def segments_made(folder: Path) -> list[str]:
@@ -179,31 +187,6 @@ def _started(folder: Path, least_bytes: int, least_lines: int) -> subprocess.Pop
     return process
 
 
-def main() -> None:
-    """Make the segments of the run that the arguments name."""
-    folder, least_bytes, least_lines = sys.argv[1:]
-    with suppress(AttributeError, OSError):  # Windows: the priority is given at the start
-        os.nice(19)
-    compact(
-        Path(folder),
-        least_bytes=int(least_bytes),
-        least_lines=int(least_lines),
-        patience_s=PATIENCE_S,
-    )
-
-
-if __name__ == "__main__":
-    main()
-
-
-SEGMENT_BYTES = 256 << 20
-"""A segment is closed when it covers so many bytes of the journal, or so many lines."""
-SEGMENT_LINES = 200_000
-LEAST_BYTES = 64 << 20
-"""A shorter rest of a journal stays without a segment, because it is read in about a second."""
-LEAST_LINES = 50_000
-SEGMENTS_LOCK = "segments.lock"
-"""Name of the lock in a run folder that only processes which make segments take."""
 _OWN: Mapping[str, Dtype] = {
     Private.BEGIN: "Int64",
     Private.LENGTH: "Int64",
@@ -452,3 +435,20 @@ def _write(folder: Path, part: _OpenPart) -> None:
         writer.write_table(table, row_group_size=max(1, table.num_rows))
         writer.add_key_value_metadata(segment.metadata())
     write_private(folder, FOLDER, segment.name, data.getvalue())
+
+
+def main() -> None:
+    """Make the segments of the run that the arguments name."""
+    folder, least_bytes, least_lines = sys.argv[1:]
+    with suppress(AttributeError, OSError):  # Windows: the priority is given at the start
+        os.nice(19)
+    compact(
+        Path(folder),
+        least_bytes=int(least_bytes),
+        least_lines=int(least_lines),
+        patience_s=PATIENCE_S,
+    )
+
+
+if __name__ == "__main__":
+    main()
