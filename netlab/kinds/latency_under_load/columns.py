@@ -1,28 +1,12 @@
-"""The columns of ``latency_under_load``: of a run's table, and of the report's."""
+"""The columns of ``latency_under_load`` in the table of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
-from netlab.kinds.latency_under_load.phases import PHASES, RPM_INTERVAL_NS, RPM_INTERVALS
 from netlab.kinds.latency_under_load.settings import LatencyUnderLoad
 from netlab.kinds.stream.settings import Stream
-from netlab.messages import Message, _, joined
 from netlab.trial.column import Column, Dtype, setting_columns
-from netlab.trial.figures import (
-    Figure,
-    FigureColumn,
-    Trials,
-    Why,
-    half_width,
-    in_unit,
-    longest,
-    mean_of_all,
-    number,
-    share,
-    trials_shown,
-)
-from netlab.trial.record import Record
 
 _PHASES: Mapping[str, str] = {
     "idle": "before the load",
@@ -84,136 +68,3 @@ COLUMNS: Mapping[str, Column] = {
         "string", "ns", "time at which each unanswered connection was attempted"
     ),
 }
-
-
-PHASE_WORDS: Mapping[str, str] = {
-    "idle": _("idle"),
-    "loaded": _("loaded"),
-    "after": _("after"),
-}
-
-
-_NO_REQUEST: Mapping[str, str] = {
-    "idle": _("no request was due before the load."),
-    "loaded": _("no request was due in the loaded phase."),
-    "after": _("no request was due after the load: the queue on the path took too long to drain."),
-}
-
-
-_TOO_MANY_LOST: Mapping[str, str] = {
-    "p50": _(
-        "at least half of the requests were lost; a lost request counts as longer than any other."
-    ),
-    "p99": _(
-        "more than 1 % of the requests were lost; a lost request counts as longer than any other."
-    ),
-}
-
-
-def _why_no_time(phase: str, percentile: str) -> Why:
-    def why(record: Record) -> str:
-        if not record.number(f"{phase}_rtt_count"):
-            return _NO_REQUEST[phase]
-        losses = record.number(f"{phase}_lost_messages")
-        return _TOO_MANY_LOST[percentile] if losses else record.why_blank
-
-    return why
-
-
-def _why_no_increase(record: Record) -> str:
-    phase = next(
-        (name for name in ("idle", "loaded") if record.number(f"{name}_rtt_p50_ns") is None),
-        "loaded",
-    )
-    return _why_no_time(phase, "p50")(record)
-
-
-def _time(heading: str, phase: str, percentile: str) -> FigureColumn[Trials]:
-    of = number(f"{phase}_rtt_{percentile}_ns", 1e-6)
-    return FigureColumn(
-        in_unit("ms", heading), mean_of_all(of, _why_no_time(phase, percentile)), "ms"
-    )
-
-
-_INCREASE = number("increase_ns", 1e-6)
-
-
-TRIPS: Sequence[FigureColumn[Trials]] = (
-    FigureColumn(_("trials"), trials_shown),
-    _time(_("idle"), "idle", "p50"),
-    _time(_("loaded"), "loaded", "p50"),
-    _time(_("loaded, 99 %"), "loaded", "p99"),
-    _time(_("after"), "after", "p50"),
-    FigureColumn(in_unit("ms", _("increase")), mean_of_all(_INCREASE, _why_no_increase), "ms"),
-    FigureColumn(in_unit("ms", "± 95 %"), half_width(_INCREASE, _why_no_increase), "ms"),
-    FigureColumn(
-        in_unit("%", _("lost under load")),
-        share(number("loaded_lost_messages"), number("loaded_rtt_count"), _NO_REQUEST["loaded"]),
-        "%",
-    ),
-)
-
-
-def _of_all(name: str) -> Figure:
-    """A function that returns the sum of a figure of one trial over all phases."""
-
-    def of(record: Record) -> float | None:
-        counts = [n for phase in PHASES if (n := record.number(f"{phase}_{name}")) is not None]
-        return sum(counts) if counts else None
-
-    return of
-
-
-_NONE_REQUESTED = _("no connections were opened.")
-
-
-def _why_no_connection(phase: str) -> Why:
-    def why(record: Record) -> str:
-        if record.number(f"{phase}_connections"):
-            return _("at least half of the connections were not answered within 5 s.")
-        if record.settings.get("connect_rate_per_s") is None:
-            return _NONE_REQUESTED
-        return _("no connection was started in that phase.")
-
-    return why
-
-
-def _why_no_rate(_record: Record) -> str:
-    return _("more than 5 % of the requests under load were lost.")
-
-
-def _why_no_rpm(record: Record) -> str | Message:
-    if record.protocol != "TCP":
-        return _("RPM needs a load over TCP.")
-    duration_s, least_s = record.settings.get("duration_s"), RPM_INTERVALS * RPM_INTERVAL_NS / 1e9
-    if isinstance(duration_s, int | float) and duration_s < least_s:
-        return _("RPM needs a load of at least {least} s.", least=f"{least_s:g}")
-    return _("the sender’s TCP reported no round trips, or too few connections were answered.")
-
-
-def _connections_in(phase: str) -> Iterator[FigureColumn[Trials]]:
-    why = _why_no_connection(phase)
-    of_median, of_longest = (number(f"{phase}_connect_{name}_ns", 1e-6) for name in ("p50", "max"))
-    for words, of in (
-        (_("median"), mean_of_all(of_median, why)),
-        (_("longest"), longest(of_longest, why)),
-    ):
-        yield FigureColumn(joined(", ", [PHASE_WORDS[phase], words, "ms"]), of, "ms")
-
-
-CONNECTIONS: Sequence[FigureColumn[Trials]] = (
-    *(column for phase in PHASES for column in _connections_in(phase)),
-    FigureColumn(
-        _("lost, %"),
-        share(_of_all("lost_connections"), _of_all("connections"), _NONE_REQUESTED),
-        "%",
-    ),
-)
-PER_MINUTE: Mapping[str, FigureColumn[Trials]] = {
-    name: FigureColumn(heading, mean_of_all(number(name), why), "1/min")
-    for name, heading, why in (
-        ("round_trips_per_minute_loaded", _("round trips per minute, loaded"), _why_no_rate),
-        ("responsiveness_per_minute", _("RPM"), _why_no_rpm),
-    )
-}
-"""Name of a rate of round trips → its column."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.findings.finding import Kind
 from netlab.findings.tcp_series import recoveries_of
-from netlab.kinds.latency_under_load.columns import PHASE_WORDS
 from netlab.kinds.latency_under_load.phases import interval_rates, short, thinned, timeline_of
+from netlab.kinds.latency_under_load.tables import PHASE_WORDS
 from netlab.messages import _, sentence_case
 from netlab.report.tables.elements import Curve
 from netlab.report.text.findings import RunIndex, sentence

@@ -13,12 +13,6 @@ from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name
-from netlab.kinds.latency_under_load.columns import (
-    CONNECTIONS,
-    PER_MINUTE,
-    PHASE_WORDS,
-    TRIPS,
-)
 from netlab.kinds.latency_under_load.phases import (
     PHASES,
     LoadTimeline,
@@ -28,6 +22,7 @@ from netlab.kinds.latency_under_load.phases import (
     timeline_of,
     trips_within,
 )
+from netlab.kinds.latency_under_load.tables import CONNECTIONS, PER_MINUTE, PHASE_WORDS, TRIPS
 from netlab.messages import Message, _, counted, joined
 from netlab.report.tables.charts import MOST_PANELS
 from netlab.report.tables.elements import (

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from netlab.ethernet import IpVersion, Link, ip_version_of
 from netlab.findings.finding import Finding, Kind
-from netlab.kinds.payload_search.columns import CUT_UP, FOUND, FRAMES
+from netlab.kinds.payload_search.tables import CUT_UP, FOUND, FRAMES
 from netlab.messages import Message, _, joined
 from netlab.report.tables.charts import ceiling_curve, in_panels, with_shares
 from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, Table, table

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from netlab.ethernet import Link, ip_version_of, packets, transfer_wire_bytes
-from netlab.kinds.round_trip.columns import HANDSHAKE, PERCENTILES, TIMES
+from netlab.kinds.round_trip.columns import PERCENTILES
+from netlab.kinds.round_trip.tables import HANDSHAKE, TIMES
 from netlab.messages import Message, _, counted, joined
 from netlab.report.tables.charts import MOST_LINES, in_panels
 from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, Table, table

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from netlab.ethernet import frames_per_s
-from netlab.kinds.throughput_search.columns import (
+from netlab.kinds.throughput_search.rate_search import VERDICTS
+from netlab.kinds.throughput_search.tables import (
     BURSTS,
     LATENCIES,
     LOADS,
@@ -18,7 +19,6 @@ from netlab.kinds.throughput_search.columns import (
     loads_of,
     mean_at,
 )
-from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.messages import Message, _, joined
 from netlab.report.tables.charts import in_panels
 from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, Table, table
