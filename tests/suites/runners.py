@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from folders import PROBES
 from needs import require
-from netprobe_agents import PATIENCE_S, Agent
+from netprobe_agents import Agent
 
 from netlab.build import binaries
 from netlab.build.binaries import Sources
@@ -63,6 +63,10 @@ def contract(target: str) -> Path:
     return binaries.build_contract(SOURCES, binaries.targets_named([target])[0]).path
 
 
+GREETING_S = 8.0
+"""Less than the lease of an agent, 12 s: another agent, greeted before, waits meanwhile."""
+
+
 @dataclass(frozen=True)
 class Runner:
     """How programs of one system are started here."""
@@ -77,9 +81,9 @@ class Runner:
         program says no word at all, and is started again; what hangs later is ours."""
         for _ in range(3 if self.windows else 1):
             agent = Agent(self.probe, *words)
-            if not self.windows or agent.answers():
+            if not self.windows or agent.answers(GREETING_S):
                 return agent
-            print(f"{self.name}: an agent said nothing within {PATIENCE_S:g} s", file=sys.stderr)
+            print(f"{self.name}: an agent said nothing within {GREETING_S:g} s", file=sys.stderr)
             agent.kill()
         pytest.fail(f"{self.name}: three agents in a row said nothing")
 

@@ -134,10 +134,10 @@ class Agent:
         """Send a request and return its first record."""
         return self.next(self.start(verb, **keys))
 
-    def answers(self) -> bool:
+    def answers(self, patience_s: float = PATIENCE_S) -> bool:
         """Whether it says hello within our patience."""
         try:
-            return bool(self.ask("hello")["type"] == "hello")
+            return bool(self.next(self.start("hello"), patience_s=patience_s)["type"] == "hello")
         except queue.Empty:
             return False
 
