@@ -172,18 +172,18 @@ def check_counters(
 
 def interface_of(facts: Mapping[str, Any], address: str) -> str | None:
     """The device that has ``address``, by ``addresses`` in the facts; ``None`` if none has it."""
-    for device, local in addresses_in(facts):
-        if local.partition("/")[0] == address.partition("%")[0]:
-            return device
-    return None
+    return _entry_of(facts, address)[0]
 
 
 def prefix_of(facts: Mapping[str, Any], address: str) -> str | None:
     """``address`` with its prefix length, by ``addresses`` in the facts; ``None`` without it."""
-    for _, local in addresses_in(facts):
-        if local.partition("/")[0] == address.partition("%")[0]:
-            return local
-    return None
+    return _entry_of(facts, address)[1]
+
+
+def _entry_of(facts: Mapping[str, Any], address: str) -> tuple[str, str] | tuple[None, None]:
+    plain = address.partition("%")[0]
+    entries = ((d, local) for d, local in addresses_in(facts) if local.partition("/")[0] == plain)
+    return next(entries, (None, None))
 
 
 def plain_addresses(facts: Mapping[str, Any]) -> str:
