@@ -10,54 +10,15 @@ import traceback
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from netlab.cli.lab import lab, probes
-from netlab.cli.measure import init, measure
-from netlab.cli.options import (
-    FILE,
-    HOSTS,
-    JSON,
-    MATRIX,
-    ONLY,
-    QUIET,
-    REDO,
-    REPORT,
-    RUN,
-    SET,
-    Duration,
-    hosts_option,
-    into_option,
-    loudness_options,
-)
-from netlab.cli.output import (
-    Loudness,
-    guard_streams,
-    has_output,
-    loudness,
-    notify,
-    set_loudness,
-    settle_streams,
-    show,
-    show_data,
-    show_usage,
-    width,
-)
-from netlab.cli.report import (
-    check,
-    compare,
-    export,
-    history,
-    import_,
-    report,
-    show_overview,
-    show_written,
-)
+from netlab.cli import lab, measure, options, output, report
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.interpreter import without_collector
 from netlab.runner.ending import interruptible, raise_swallowed
+from netlab.units import parse_seconds
 from netlab.version import VERSION
 
 if TYPE_CHECKING:
@@ -84,7 +45,7 @@ time."""
 
 def main() -> NoReturn:
     """Run the command line. Every expected error is printed in one line and sets the exit code."""
-    guard_streams()
+    output.guard_streams()
     raise_swallowed()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
     try:
@@ -94,29 +55,29 @@ def main() -> NoReturn:
     except click.exceptions.Exit as leaving:
         _leave(leaving.exit_code)
     except click.ClickException as error:
-        show_usage(error)
+        output.show_usage(error)
         _leave(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _leave_at_once(130)
     except Interrupted as interrupt:
         # If the terminal was hung up, nobody can read the message.
         with suppress(OSError):
-            show(f"netlab: {interrupt}", err=True)
+            output.show(f"netlab: {interrupt}", err=True)
         _leave_at_once(128 + interrupt.signal_number)
     except NetlabError as error:
         for line in str(error).splitlines():
-            show(line if isinstance(error, UsageError) else f"netlab: {line}", err=True)
+            output.show(line if isinstance(error, UsageError) else f"netlab: {line}", err=True)
         _leave(error.exit_code)
     except Exception:
         # The traceback of a defect may quote any text, so it is cleaned like other output.
-        show(traceback.format_exc().rstrip("\n"), err=True)
+        output.show(traceback.format_exc().rstrip("\n"), err=True)
         _leave(1)
     _leave(0)
 
 
 def _leave(code: int) -> NoReturn:
     gc.freeze()  # a last pass of the collector through all objects would free nothing in time
-    sys.exit(settle_streams(code))
+    sys.exit(output.settle_streams(code))
 
 
 def _leave_at_once(code: int) -> NoReturn:
@@ -138,15 +99,15 @@ def cli() -> None:
     A run is a folder. `netlab run` fills it and can be stopped at any moment; `netlab resume RUN`
     resumes it. Reports are made from the folder and from nothing else.
     """
-    set_loudness(Loudness.NORMAL)
+    output.set_loudness(output.Loudness.NORMAL)
 
 
 @cli.command()
-@MATRIX
-@HOSTS
-@into_option("a new one in runs/")
-@ONLY
-@SET
+@options.MATRIX
+@options.HOSTS
+@options.into_option("a new one in runs/")
+@options.ONLY
+@options.SET
 @click.option(
     "--retries",
     type=click.IntRange(0, 10),
@@ -154,26 +115,26 @@ def cli() -> None:
     show_default=True,
     help="How often a failed trial is repeated.",
 )
-@REDO
+@options.REDO
 @click.option(
     "--wait",
-    type=Duration(),
-    default=0.0,
+    "wait_s",
+    callback=options.read_by(parse_seconds),
+    default="0s",
     metavar="TIME",
     help="Wait this long for hosts that another run is using.",
 )
 @click.option(
     "--patience",
-    type=Duration(),
+    "patience_s",
+    callback=options.read_by(parse_seconds),
     default="10min",
     show_default=True,
     metavar="TIME",
     help="When only cells of absent hosts are left, wait until a host has been away this long.",
 )
 @click.option(
-    "--strict",
-    is_flag=True,
-    help="Measure nothing if a host is missing for any of the cells.",
+    "--strict", is_flag=True, help="Measure nothing if a host is missing for any of the cells."
 )
 @click.option(
     "--cluster",
@@ -182,75 +143,43 @@ def cli() -> None:
     "(its configuration).",
 )
 @click.option("--insecure", is_flag=True, help="Allow a scheduler elsewhere without TLS.")
-@JSON
-@REPORT
-@loudness_options
-def run(
-    matrix: Path,
-    hosts: Path | None,
-    into: Path | None,
-    only: tuple[str, ...],
-    overrides: dict[str, str],
-    retries: int,
-    redo: tuple[str, ...],
-    wait: float,
-    patience: float,
-    strict: bool,
-    cluster: str | None,
-    insecure: bool,
-    as_json: bool,
-    with_report: bool,
-) -> None:
+@options.JSON
+@options.REPORT
+@options.loudness_options
+def run(as_json: bool, **asked: Any) -> None:
     """Measure every cell of MATRIX that has not been measured yet, and make the report.
 
     If the folder already has results of this matrix, only the missing cells are measured.
     """
     from netlab.runner.options import Options
 
-    options = Options(
-        matrix=matrix,
-        hosts=hosts,
-        into=into,
-        only=only,
-        overrides=overrides,
-        retries=retries,
-        redo=redo,
-        wait_s=wait,
-        patience_s=patience,
-        strict=strict,
-        cluster=cluster,
-        insecure=insecure,
-        with_report=with_report,
-    )
-    _measure(options, as_json=as_json)
+    _measure(Options(**asked), as_json=as_json)  # each parameter has the name of a field
 
 
-def _measure(options: Options, *, as_json: bool) -> None:
+def _measure(asked: Options, *, as_json: bool) -> None:
     from netlab.runner.progress import Progress
     from netlab.runner.run import run as run_matrix
 
-    quiet = loudness() is Loudness.QUIET
-    verbose = loudness() is Loudness.VERBOSE
-    progress = Progress(as_json=as_json, quiet=quiet, verbose=verbose)
+    progress = Progress(as_json=as_json, quiet=output.is_quiet(), verbose=output.is_verbose())
     try:
         with interruptible():
-            outcome = run_matrix(options, progress)
+            outcome = run_matrix(asked, progress)
     finally:
         progress.end()
     if outcome.report is not None:
-        show_written(outcome.report, as_json=as_json)
-    elif not as_json and has_output():
-        show_overview(outcome.folder)
+        report.show_written(outcome.report, as_json=as_json)
+    elif not as_json and output.has_output():
+        report.show_overview(outcome.folder)
     outcome.raise_for_status()
 
 
 @cli.command()
-@RUN
-@hosts_option("the one that the run was started with")
-@REDO
-@JSON
-@REPORT
-@loudness_options
+@options.RUN
+@options.hosts_option("the one that the run was started with")
+@options.REDO
+@options.JSON
+@options.REPORT
+@options.loudness_options
 def resume(
     folder: Path, hosts: Path | None, redo: tuple[str, ...], as_json: bool, with_report: bool
 ) -> None:
@@ -260,19 +189,19 @@ def resume(
     """
     from netlab.runner.options import options_to_resume
 
-    options = options_to_resume(folder, hosts, redo)
-    _measure(replace(options, with_report=with_report), as_json=as_json)
+    asked = options_to_resume(folder, hosts, redo)
+    _measure(replace(asked, with_report=with_report), as_json=as_json)
 
 
 @cli.command()
-@MATRIX
-@HOSTS
-@ONLY
-@SET
+@options.MATRIX
+@options.HOSTS
+@options.ONLY
+@options.SET
 @click.option("--offline", is_flag=True, help="Do not contact the hosts of --hosts FILE.")
 @click.option("--cells", "with_cells", is_flag=True, help="List every cell with its key.")
-@JSON
-@QUIET
+@options.JSON
+@options.QUIET
 def plan(
     matrix: Path,
     hosts: Path | None,
@@ -292,21 +221,22 @@ def plan(
     if hosts is not None and not offline:
         from netlab.runner.places import asking
 
-        ask = asking(notify)
+        ask = asking(output.notify)
     with without_collector():
         expanded = plan_of(matrix, hosts, only, overrides, ask)
-        if as_json:
-            text = expanded.as_json()
-        else:
-            text = plan_text(expanded, with_cells=with_cells, width=width())
-    (show_data if as_json else show)(text)
+        text = (
+            expanded.as_json()
+            if as_json
+            else plan_text(expanded, with_cells=with_cells, width=output.width())
+        )
+    (output.show_data if as_json else output.show)(text)
     if expanded.cells and len(expanded.refused) == len(expanded.cells):
         raise UsageError(f"{matrix}: no cell can be measured")
 
 
 @cli.command()
-@RUN
-@JSON
+@options.RUN
+@options.JSON
 def status(folder: Path, as_json: bool) -> None:
     """Print the progress of RUN, also while it is being measured."""
     from netlab.results.value_types import RUN_CHECK
@@ -314,15 +244,15 @@ def status(folder: Path, as_json: bool) -> None:
 
     state = status_of(folder, RUN_CHECK)
     if as_json:
-        show_data(state.as_json())
+        output.show_data(state.as_json())
     else:
-        show(state.as_text())
+        output.show(state.as_text())
 
 
 @cli.command()
-@click.argument("file", type=FILE)
-@JSON
-@loudness_options
+@click.argument("file", type=options.FILE)
+@options.JSON
+@options.loudness_options
 def hosts(file: Path, as_json: bool) -> None:
     """Check each host of the inventory FILE, and report whether it is fit to measure.
 
@@ -330,13 +260,16 @@ def hosts(file: Path, as_json: bool) -> None:
     """
     from netlab.runner.survey import survey
 
-    result = survey(file, notify)
+    result = survey(file, output.notify)
     if as_json:
-        show_data(result.as_json())
-    elif text := result.as_text(width(), only_unfit=loudness() is Loudness.QUIET):
-        show(text)
+        output.show_data(result.as_json())
+    elif text := result.as_text(output.width(), only_unfit=output.is_quiet()):
+        output.show(text)
     result.raise_for_unfit()
 
 
-for command in (check, compare, export, history, lab, import_, init, measure, probes, report):
+for command in (
+    *(report.check, report.compare, report.export, report.history, report.import_, report.report),
+    *(lab.lab, lab.probes, measure.init, measure.measure),
+):
     cli.add_command(command)

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import click
 
-from netlab.cli.options import JSON, MTU_HELP, MTU_RANGE, QUIET, hosts_option, into_option, rate_of
+from netlab.cli.options import JSON, QUIET, figure_by, hosts_option, into_option, mtu_option
 from netlab.cli.output import notify, show, show_data, width
 from netlab.errors import HostError, IncompleteRun, UsageError
+from netlab.units import parse_bytes, parse_rate, parse_share
 
-T = TypeVar("T")
+
+def _of_hosts(read: Callable[[str], Any]) -> Callable[..., dict[str, Any]]:
+    """A callback: host → value of each ``HOST=VALUE``; UsageError for a word of another form."""
+
+    def values_of(_context: click.Context, parameter: click.Parameter, words: Any) -> Any:
+        values = {}
+        for word in words:
+            host, _, value = word.partition("=")
+            try:
+                values[host] = read(value)
+            except ValueError as error:
+                option = parameter.opts[0]
+                raise UsageError(f"{option} {word}: not a valid HOST=VALUE: {error}") from None
+        return values
+
+    return values_of
 
 
 @click.group()
@@ -31,11 +47,18 @@ _name = click.option(
 @lab.command("up")
 @_name
 @click.option(
-    "--rate", metavar="RATE", help="Rate of the test cable, such as 100mbit.  [default: unshaped]"
+    "--rate",
+    metavar="RATE",
+    callback=figure_by(parse_rate),
+    help="Rate of the test cable, such as 100mbit.  [default: unshaped]",
 )
-@click.option("--mtu", type=MTU_RANGE, default=1500, show_default=True, help=MTU_HELP)
+@mtu_option()
 @click.option(
-    "--queue", type=click.IntRange(1, 100000), metavar="FRAMES", help="Queue of a shaped cable."
+    "--queue",
+    "queue_frames",
+    type=click.IntRange(1, 100000),
+    metavar="FRAMES",
+    help="Queue of a shaped cable.",
 )
 @click.option(
     "--checksums",
@@ -63,10 +86,14 @@ _name = click.option(
     "with more than two hosts); router: a router between two hosts.",
 )
 @click.option(
-    "--device-rate", metavar="RATE", help="What the router forwards each way, such as 40mbit."
+    "--device-rate",
+    metavar="RATE",
+    callback=figure_by(parse_rate),
+    help="What the router forwards each way, such as 40mbit.",
 )
 @click.option(
     "--device-queue",
+    "device_queue_frames",
     type=click.IntRange(1, 100000),
     metavar="FRAMES",
     help="Queue of the router, each way.  [default: 50]",
@@ -81,30 +108,37 @@ _name = click.option(
     "--second",
     "second_rate",
     metavar="RATE",
+    callback=figure_by(parse_rate),
     help="Give each host a second cable with this rate, to a second switch.",
 )
 @click.option(
     "--second-of",
+    "second_hosts",
     multiple=True,
     metavar="HOST",
     help="Give only this host a second cable (may be repeated).",
 )
 @click.option(
     "--rate-of",
-    "rate_of_host",
+    "rates",
     multiple=True,
+    callback=_of_hosts(parse_rate),
     metavar="HOST=RATE",
     help="Rate of one host's cable, such as linux-b=10mbit (may be repeated).",
 )
 @click.option(
     "--mtu-of",
+    "mtus",
     multiple=True,
+    callback=_of_hosts(parse_bytes),
     metavar="HOST=BYTES",
     help="MTU of one host's cable, such as linux-b=1400 (may be repeated).",
 )
 @click.option(
     "--cpu-quota",
+    "cpu_shares",
     multiple=True,
+    callback=_of_hosts(parse_share),
     metavar="HOST=SHARE",
     help="CPU time of all of a host's processes, such as linux-a=20% of one CPU (may be repeated).",
 )
@@ -118,67 +152,25 @@ _name = click.option(
 )
 @QUIET
 def lab_up(
-    name: str,
-    rate: str | None,
-    mtu: int,
-    queue: int | None,
-    checksums: str,
     hosts: Path | None,
     number: int | None,
     windows: int | None,
-    topology: str,
-    device_rate: str | None,
-    device_queue: int | None,
     linux: int | None,
-    second_rate: str | None,
-    second_of: tuple[str, ...],
-    rate_of_host: tuple[str, ...],
-    mtu_of: tuple[str, ...],
-    cpu_quota: tuple[str, ...],
-    frames: bool,
-    sudo: bool,
+    topology: str,
+    **asked: Any,
 ) -> None:
     """Make the hosts and the cable, and write the inventory."""
     from netlab.lab import LabOptions, linux_of, up
-    from netlab.units import parse_bytes, parse_rate, parse_share
 
     if number is not None:
         if linux is not None:
             raise UsageError(f"--number {number} and --linux {linux}: give one of them")
         linux = linux_of(number, windows or 0, routed=topology == "router")
+    # The other parameters have the names of its fields.
     options = LabOptions(
-        name=name,
-        rate=None if rate is None else rate_of(rate),
-        mtu=mtu,
-        queue_frames=queue,
-        checksums=checksums,
-        hosts_file=hosts,
-        windows=windows or 0,
-        topology=topology,
-        device_rate=None if device_rate is None else rate_of(device_rate, "--device-rate"),
-        device_queue_frames=device_queue,
-        linux=linux,
-        second_rate=None if second_rate is None else rate_of(second_rate, "--second"),
-        second_hosts=second_of,
-        rates=_of_hosts("--rate-of", rate_of_host, parse_rate),
-        mtus=_of_hosts("--mtu-of", mtu_of, parse_bytes),
-        cpu_shares=_of_hosts("--cpu-quota", cpu_quota, parse_share),
-        frames=frames,
-        sudo=sudo,
+        hosts_file=hosts, windows=windows or 0, linux=linux, topology=topology, **asked
     )
     show(up(options, say=notify).as_text())
-
-
-def _of_hosts(option: str, words: tuple[str, ...], read: Callable[[str], T]) -> dict[str, T]:
-    """Host → value of each ``HOST=VALUE``; UsageError for a word of another form."""
-    values: dict[str, T] = {}
-    for word in words:
-        host, _, value = word.partition("=")
-        try:
-            values[host] = read(value)
-        except ValueError as error:
-            raise UsageError(f"{option} {word}: not a valid HOST=VALUE: {error}") from None
-    return values
 
 
 @lab.command("status")

@@ -9,30 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netlab.cli.options import (
-    FILE,
-    INVENTORY,
-    LINK_HELP,
-    MTU_HELP,
-    MTU_RANGE,
-    host_names,
-    hosts_option,
-    into_option,
-    loudness_options,
-    pairs_of,
-    rate_of,
-    with_default,
-)
-from netlab.cli.output import (
-    Loudness,
-    chosen_line,
-    loudness,
-    notify,
-    show,
-    show_data,
-    show_question,
-)
+from netlab.cli import options
+from netlab.cli.output import chosen_line, is_quiet, is_verbose, notify, show, show_data
 from netlab.errors import UnknownHostKey, UsageError
+from netlab.units import many, parse_bytes
 
 if TYPE_CHECKING:
     from netlab.runner.two_hosts import Common, Question
@@ -45,12 +25,18 @@ settle."""
 
 
 @click.command(short_help="Measure between two hosts: how fast, and what limits it.")
-@click.argument("server", required=False, shell_complete=host_names)
-@click.argument("client", required=False, shell_complete=host_names)
+@click.argument("server", required=False, shell_complete=options.host_names)
+@click.argument("client", required=False, shell_complete=options.host_names)
 @click.option("--udp", is_flag=True, help="UDP in place of TCP.")
 @click.option("--latency", is_flag=True, help="Round trips in place of throughput.")
 @click.option("--load", is_flag=True, help="Round trips before, during and after streams.")
-@click.option("--size", metavar="BYTES", help="Message size, such as 1472 or 64KiB.")
+@click.option(
+    "--size",
+    "message_bytes",
+    metavar="BYTES",
+    callback=options.figure_by(parse_bytes),
+    help="Message size, such as 1472 or 64KiB.",
+)
 @click.option("--both", is_flag=True, help="Both directions at the same time.")
 @click.option("--reverse", is_flag=True, help="The server sends.")
 @click.option(
@@ -70,12 +56,12 @@ settle."""
 )
 @click.option("--to", metavar="ADDRESS", help="The server's test address.")
 @click.option("--ipv6", is_flag=True, help="Over IPv6.  [default: IPv4 where both have it]")
-@click.option("--link", metavar="RATE", help=with_default(LINK_HELP, "what the interfaces report"))
-@click.option("--mtu", type=MTU_RANGE, help=with_default(MTU_HELP, "with --link 1500"))
-@hosts_option("lab.yaml, if it exists")
-@into_option("a new one in runs/")
+@options.link_option("what the interfaces report")
+@options.mtu_option("with --link 1500")
+@options.hosts_option("lab.yaml, if it exists")
+@options.into_option("a new one in runs/")
 @click.option("--print-matrix", is_flag=True, help="Print the matrix and measure nothing.")
-@loudness_options
+@options.loudness_options
 def measure(
     server: str | None,
     client: str | None,
@@ -84,7 +70,7 @@ def measure(
     print_matrix: bool,
     to: str | None,
     ipv6: bool,
-    link: str | None,
+    link: float | None,
     mtu: int | None,
     **asked: Any,
 ) -> None:
@@ -96,57 +82,43 @@ def measure(
     """
     from netlab.ethernet import Link
     from netlab.report.text.answer import answer_of
+    from netlab.runner import two_hosts
     from netlab.runner.ending import interruptible
-    from netlab.runner.two_hosts import (
-        IDLE_S,
-        Between,
-        LiveFigures,
-        measurable_hosts,
-        without_result,
-    )
 
     question = _question(**asked)
     if mtu is not None and link is None:
         raise UsageError("--mtu describes the link: give its rate with --link RATE as well")
-    between = Between(
+    between = two_hosts.Between(
         hosts=[name for name in (server, client) if name is not None],
-        inventory=hosts or (INVENTORY if INVENTORY.exists() else None),
+        inventory=hosts or (options.INVENTORY if options.INVENTORY.exists() else None),
         to=to,
         ip_version=6 if ipv6 else None,
-        link=None if link is None else Link(rate_of(link, "--link"), mtu or 1500),
+        link=None if link is None else Link(link, mtu or 1500),
     )
-    quiet = loudness() is Loudness.QUIET
-    progress = LiveFigures(quiet=quiet, verbose=loudness() is Loudness.VERBOSE)
-    with measurable_hosts(question, between, _choose, notify) as measurable:
+    progress = two_hosts.LiveFigures(quiet=is_quiet(), verbose=is_verbose())
+    with two_hosts.measurable_hosts(question, between, _choose, notify) as measurable:
         if print_matrix:
             show_data(measurable.matrix.rstrip("\n"))
             return
         sender, receiver = measurable.client.name, measurable.server.name
         notify(f"within {sender}" if sender == receiver else f"{sender} to {receiver}")
         if question.load:
-            notify(f"idle for {IDLE_S:g} s, loaded for {question.seconds:g} s, then idle again")
+            idle, loaded = f"{two_hosts.IDLE_S:g} s", f"{question.seconds:g} s"
+            notify(f"idle for {idle}, loaded for {loaded}, then idle again")
         with interruptible():
             folder = measurable.measure(into, progress)
     show(answer_of(folder))
     if progress.failed:
-        raise without_result(folder)
+        raise two_hosts.without_result(folder)
 
 
 def _question(
-    *,
-    udp: bool,
-    size: str | None,
-    both: bool,
-    reverse: bool,
-    latency: bool,
-    load: bool,
-    seconds: float | None,
-    streams: int,
-    rate: str | None,
+    *, udp: bool, both: bool, reverse: bool, seconds: float | None, **asked: Any
 ) -> Question:
+    """``asked``: the parameters that have the name of a field."""
     from netlab.runner.two_hosts import Question
-    from netlab.units import parse_bytes
 
+    latency, load = asked["latency"], asked["load"]
     for option, flag in {"--both": both, "--reverse": reverse}.items():
         if latency and flag:
             raise UsageError(f"{option} is for throughput: it does not go with --latency")
@@ -154,24 +126,16 @@ def _question(
         raise UsageError("--load already measures round trips: leave --latency out")
     if both and reverse:
         raise UsageError("--both and --reverse exclude each other")
-    try:
-        message_bytes = None if size is None else parse_bytes(size)
-    except ValueError as error:
-        raise UsageError(f"--size {size}: {error}") from None
     return Question(
         protocol="UDP" if udp else "TCP",
-        message_bytes=message_bytes,
         direction="both" if both else "server-sends" if reverse else "client-sends",
-        latency=latency,
-        load=load,
         seconds=seconds or (LOAD_S if load else WINDOW_S),
-        streams=streams,
-        rate=rate,
+        **asked,
     )
 
 
 def _choose(commons: Sequence[Common]) -> Common:
-    """Let the user choose a network; without a terminal, raise an error that names the options."""
+    """Let the user choose a network; UsageError that lists them if nobody can be asked."""
     from netlab.runner.two_hosts import nobody_chooses
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -195,19 +159,19 @@ FIRST_MATRIX = Path("first.yaml")
     "keys",
     multiple=True,
     metavar="HOST=KEY",
-    callback=pairs_of("HOST=KEY", "nas=SHA256:…", may_be_empty=False),
+    callback=options.pairs_of("HOST=KEY", "nas=SHA256:…", may_be_empty=False),
     help="The key of a HOST, or its fingerprint SHA256:… (may be repeated).",
 )
-@hosts_option(default=INVENTORY, show_default=True)
+@options.hosts_option(default=options.INVENTORY, show_default=True)
 @click.option(
     "--matrix",
-    type=FILE,
+    type=options.FILE,
     metavar="FILE",
     default=FIRST_MATRIX,
     show_default=True,
     help="The file for the first matrix.",
 )
-@loudness_options
+@options.loudness_options
 def init(
     names: tuple[str, ...], yes: bool, keys: dict[str, str], hosts: Path, matrix: Path
 ) -> None:
@@ -217,18 +181,8 @@ def init(
     measurement of all pairings. With one HOST, this machine is the other host. An unknown host key
     is shown, and it is pinned only after you confirm it.
     """
-    from netlab.runner.new_hosts import (
-        hosts_to_ask,
-        inventory_text,
-        link_within,
-        look,
-        matrix_text,
-        shared_networks,
-        with_addresses,
-        with_keys,
-    )
+    from netlab.runner import new_hosts
     from netlab.runner.places import AgentGroup
-    from netlab.units import many
 
     if not names:
         raise UsageError(
@@ -240,11 +194,11 @@ def init(
     asks = not yes and sys.stdin.isatty() and sys.stderr.isatty()
     with AgentGroup(notify) as agents:
         confirm = _confirm if asks else _nobody_confirms
-        listed = with_keys(agents, hosts_to_ask(names, keys), confirm)
-        probed = look(agents, listed)
+        listed = new_hosts.with_keys(agents, new_hosts.hosts_to_ask(names, keys), confirm)
+        probed = new_hosts.look(agents, listed)
         for candidate in probed:
             notify(f"{candidate.host.name}: {candidate.words}")
-        networks = shared_networks(probed)
+        networks = new_hosts.shared_networks(probed)
         if not networks:
             addresses = "; ".join(
                 f"{host.host.name} has {', '.join(a.address for a in host.addresses) or 'none'}"
@@ -256,11 +210,11 @@ def init(
             lines = [network.words for network in networks]
             first = networks[chosen_line(SEVERAL, lines, "Tests go over")]
             networks = (first, *(network for network in networks if network is not first))
-        members = with_addresses(probed, networks)
-        link = link_within(agents, networks[0], members)
+        members = new_hosts.with_addresses(probed, networks)
+        link = new_hosts.link_within(agents, networks[0], members)
     words = {candidate.host.name: candidate.words for candidate in probed}
-    _write(hosts, inventory_text(members, words))
-    _write(matrix, matrix_text(members, link))
+    _write(hosts, new_hosts.inventory_text(members, words))
+    _write(matrix, new_hosts.matrix_text(members, link))
     kept = {host.name for host in members}
     left_out = [found.host.name for found in probed if found.host.name not in kept]
     if left_out:
@@ -278,18 +232,15 @@ def _write(file: Path, text: str) -> None:
 
 
 def _confirm(error: UnknownHostKey) -> bool:
-    show_question(f"{error.shown} has the key {error.fingerprint}")
-    show_question(
-        "  to see it on the host itself: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"
-    )
+    show(f"{error.shown} has the key {error.fingerprint}", err=True)
+    key_file = "/etc/ssh/ssh_host_ed25519_key.pub"
+    show(f"  to see it on the host itself: ssh-keygen -lf {key_file}", err=True)
     return click.confirm("Is it the same?", default=False, err=True)
 
 
 def _nobody_confirms(error: UnknownHostKey) -> bool:
-    raise UnknownHostKey(
-        error.shown,
-        error.key,
-        error.fingerprint,
+    sentence = (
         f"{error.shown}: unknown host key {error.fingerprint}; compare it with the key on the host "
-        f"and confirm it with --host-key HOST={error.fingerprint.split()[-1]}",
+        f"and confirm it with --host-key HOST={error.fingerprint.split()[-1]}"
     )
+    raise UnknownHostKey(error.shown, error.key, error.fingerprint, sentence)

@@ -11,6 +11,7 @@ import click
 from netlab.cli.output import Loudness, set_loudness
 from netlab.errors import UsageError
 from netlab.report.language import languages
+from netlab.units import parse_rate
 
 INVENTORY = Path("lab.yaml")
 """The inventory that `netlab init` writes and `measure` looks for."""
@@ -83,31 +84,28 @@ MATRIX = click.argument("matrix", type=FILE, callback=_matrix)
 """A file, or the name of a matrix that is installed with netlab."""
 
 
-def rate_of(text: str, option: str = "--rate") -> float:
-    """An option's rate in bit/s; UsageError if it is not a rate."""
-    from netlab.units import parse_rate
+def read_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
+    """A callback that reads a text, such as 2min; a ValueError of ``parse`` is click's error."""
 
-    try:
-        return parse_rate(text)
-    except ValueError as error:
-        raise UsageError(f"{option} {text}: {error}") from None
-
-
-class Duration(click.ParamType):  # type: ignore[type-arg]  # click 8.2 has no type argument
-    """A duration such as 10s or 2min; a bare number is in seconds."""
-
-    name = "duration"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """The duration in seconds."""
-        from netlab.units import parse_seconds
-
+    def read(_context: click.Context, _parameter: click.Parameter, text: Any) -> Any:
         try:
-            return parse_seconds(value)
+            return None if text is None else parse(text)
         except ValueError as error:
-            self.fail(str(error), param, ctx)
+            raise click.BadParameter(str(error)) from None
+
+    return read
+
+
+def figure_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
+    """A callback that reads a figure, such as 100Mbit; UsageError if it is none."""
+
+    def read(_context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
+        try:
+            return None if text is None else parse(text)
+        except ValueError as error:
+            raise UsageError(f"{parameter.opts[0]} {text}: {error}") from None
+
+    return read
 
 
 def pairs_of(form: str, example: str, *, may_be_empty: bool) -> Callable[..., dict[str, str]]:
@@ -141,8 +139,34 @@ def hosts_option(words: str = "", **more: Any) -> Callable[[Decorated], Decorate
 
 def into_option(default: str = "") -> Callable[[Decorated], Decorated]:
     """The option ``--into DIR``; ``default`` describes its default."""
-    help_ = with_default(INTO_HELP, default)
+    help_ = with_default("The folder to write into.", default)
     return click.option("--into", type=FOLDER, metavar="DIR", help=help_)
+
+
+def link_option(words: str = "", **more: Any) -> Callable[[Decorated], Decorated]:
+    """The option ``--link RATE`` in bit/s; ``words`` describe its default."""
+    help_ = with_default("Rate of the link between the hosts, such as 100Mbit.", words)
+    reads = figure_by(parse_rate)
+    return click.option("--link", metavar="RATE", callback=reads, help=help_, **more)
+
+
+def mtu_option(words: str = "") -> Callable[[Decorated], Decorated]:
+    """The option ``--mtu``; ``words`` describe its default if that is not 1500."""
+    help_ = with_default("MTU of the link in bytes.", words)
+    shown: dict[str, Any] = {} if words else {"default": 1500, "show_default": True}
+    return click.option("--mtu", type=click.IntRange(68, 65535), help=help_, **shown)
+
+
+def format_option(*forms: str) -> Callable[[Decorated], Decorated]:
+    """The option ``--format``; the first form is the default."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        default=forms[0],
+        show_default=True,
+        help="Output format.",
+    )
 
 
 def output_option(default: str = "standard output") -> Callable[[Decorated], Decorated]:
@@ -150,11 +174,6 @@ def output_option(default: str = "standard output") -> Callable[[Decorated], Dec
     help_ = with_default("The file to write; - is standard output.", default)
     return click.option("--output", "-o", type=FILE, metavar="FILE", help=help_)
 
-
-INTO_HELP = "The folder to write into."
-LINK_HELP = "Rate of the link between the hosts, such as 100Mbit."
-MTU_HELP = "MTU of the link in bytes."
-MTU_RANGE = click.IntRange(68, 65535)
 
 SET = click.option(
     "--set",

@@ -53,9 +53,14 @@ _chosen = [Loudness.NORMAL]
 """The loudness of this process, which runs one command in several threads."""
 
 
-def loudness() -> Loudness:
-    """How much this command prints."""
-    return _chosen[0]
+def is_quiet() -> bool:
+    """Whether this command prints only its result (``--quiet``)."""
+    return _chosen[0] is Loudness.QUIET
+
+
+def is_verbose() -> bool:
+    """Whether this command prints each request to a host (``--verbose``)."""
+    return _chosen[0] is Loudness.VERBOSE
 
 
 def set_loudness(level: Loudness) -> None:
@@ -86,20 +91,15 @@ def show_data(text: str) -> None:
 
 def notify(sentence: str) -> None:
     """Print a progress message on standard error, unless quiet. Safe in several threads."""
-    if loudness() is not Loudness.QUIET:
+    if not is_quiet():
         show(sentence, err=True)
-
-
-def show_question(sentence: str) -> None:
-    """Print a text that belongs to a question to the user, on standard error, even if quiet."""
-    show(sentence, err=True)
 
 
 def chosen_line(heading: str, lines: Sequence[str], question: str) -> int:
     """Let the user pick one of several lines; return its index, from 0. Default: the first."""
-    show_question(heading)
+    show(heading, err=True)
     for number, line in enumerate(lines, 1):
-        show_question(f"  {number}  {line}")
+        show(f"  {number}  {line}", err=True)
     numbers = click.IntRange(1, len(lines))
     choice: int = click.prompt(question, type=numbers, default=1, err=True)
     return choice - 1
@@ -112,24 +112,19 @@ def show_usage(error: click.ClickException) -> None:
     show(buffer.getvalue().rstrip("\n"), err=True)
 
 
-def write_bytes(data: bytes) -> None:
-    """Write data for programs to standard output; only on a terminal, remove control characters."""
+def write_output(path: Path | None, data: bytes) -> None:
+    """Write the file of ``--output``: a file, a pipe or a device; ``-`` or ``None`` is standard
+    output (without control characters on a terminal). StoreError if it cannot be written.
+    """
+    if path is not None and path != Path("-"):
+        with output_file(path) as file:
+            file.write(data)
+        return
     if sys.stdout.isatty():
         data = printable_lines(data.decode("utf-8", "replace")).encode()
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
-
-
-def write_output(path: Path | None, data: bytes) -> None:
-    """Write the file of ``--output``: a file, a pipe or a device; ``-`` or ``None`` is standard
-    output. StoreError if it cannot be written.
-    """
-    if path is None or path == Path("-"):
-        write_bytes(data)
-        return
-    with output_file(path) as file:
-        file.write(data)
 
 
 @contextmanager
@@ -182,7 +177,8 @@ def guard_streams() -> None:
 
     A closed descriptor is opened on the null device; otherwise the next file that is opened would
     get the descriptor's number and receive the output. Characters that the stream's encoding lacks
-    are escaped. On a Windows console, Python's own streams are kept.
+    are escaped. A Windows console, which would decode bytes by its own code page, keeps its own
+    streams.
     """
     for number in range(3):
         try:
@@ -191,26 +187,21 @@ def guard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
             if number == _OUTPUT.fileno():
                 _OUTPUT.missing = error
-    if (sys.stdout is None or sys.stdout is sys.__stdout__) and not _is_console(sys.stdout):
-        sys.stdout = _stream(_OUTPUT, sys.stdout, by_lines=_OUTPUT.isatty())
-    if (sys.stderr is None or sys.stderr is sys.__stderr__) and not _is_console(sys.stderr):
-        sys.stderr = _stream(_Output(2), sys.stderr, by_lines=True)
-
-
-def _is_console(stream: TextIO | None) -> bool:
-    """Whether a stream is a Windows console, which would decode bytes by its own code page."""
-    return os.name == "nt" and stream is not None and stream.isatty()
+    for name, raw in (("stdout", _OUTPUT), ("stderr", _Output(2))):
+        stream: TextIO | None = getattr(sys, name)
+        is_console = os.name == "nt" and stream is not None and stream.isatty()
+        if stream not in (None, getattr(sys, f"__{name}__")) or is_console:
+            continue
+        encoding = "utf-8" if stream is None else stream.encoding
+        by_lines = raw is not _OUTPUT or raw.isatty()
+        writer = io.BufferedWriter(raw)
+        guarded = io.TextIOWrapper(writer, encoding, "backslashreplace", line_buffering=by_lines)
+        setattr(sys, name, guarded)
 
 
 def has_output() -> bool:
     """Whether standard output was open at the start; if not, only requested data is written."""
     return _OUTPUT.missing is None
-
-
-def _stream(raw: _Output, original: TextIO | None, *, by_lines: bool) -> io.TextIOWrapper:
-    encoding = "utf-8" if original is None else original.encoding
-    writer = io.BufferedWriter(raw)
-    return io.TextIOWrapper(writer, encoding, "backslashreplace", line_buffering=by_lines)
 
 
 def settle_streams(code: int) -> int:

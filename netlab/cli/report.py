@@ -4,32 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from netlab.cli.options import (
-    FILE,
-    FOLDER,
-    INTO_HELP,
-    JSON,
-    LANG,
-    LINK_HELP,
-    MTU_HELP,
-    MTU_RANGE,
-    PATH,
-    QUIET,
-    RUN,
-    loudness_options,
-    output_option,
-    rate_of,
-    with_default,
-)
-from netlab.cli.output import Loudness, loudness, notify, output_file, show, width, write_output
+from netlab.cli import options
+from netlab.cli.output import is_quiet, is_verbose, notify, output_file, show, width, write_output
 from netlab.errors import Interrupted, UsageError
 from netlab.runner.ending import interruptible
-from netlab.units import many
+from netlab.units import format_seconds, many, parse_share
 
 if TYPE_CHECKING:
     from netlab.compare.history import HeldRun
@@ -55,18 +41,33 @@ class _ImportGroup(click.Group):
             return None
         chosen = importer(cmd_name)
 
-        def run(into: Path | None, link: str | None, mtu: int, **context: Any) -> None:
+        def run(into: Path | None, link: float | None, mtu: int, **context: Any) -> None:
             from netlab.ethernet import Link
 
             source = context.pop("files") if chosen.is_of_files else context.pop("table")
-            cable = None if link is None else Link(rate_of(link, "--link"), mtu)
+            cable = None if link is None else Link(link, mtu)
             first: Path = source[0] if chosen.is_of_files else source
             into = into or Path("runs") / (first.stem or cmd_name)
-            show_report(chosen.read(source, into, link=cable, **context))
+            from netlab.report import make_report
 
-        params = [*_common(is_of_files=chosen.is_of_files), *map(_option, chosen.options)]
-        command = click.Command(cmd_name, callback=run, params=params, help=chosen.help)
-        return loudness_options(command)
+            show_written(make_report(chosen.read(source, into, link=cable, **context)))
+
+        rate = None if chosen.is_of_files else "100Mbit"
+        facts = "Facts that the document states outside the table, as YAML: docs/run-folder.md."
+        parameters: list[Callable[[Callable[..., None]], Callable[..., None]]] = [
+            click.argument("files", type=options.PATH, nargs=-1, required=True, metavar="FILES...")
+            if chosen.is_of_files
+            else click.argument("table", type=options.FILE),
+            options.into_option("runs/ and the file's name"),
+            click.option("--title", help="Title of the run.  [default: the file's name]"),
+            options.link_option(default=rate, show_default=not chosen.is_of_files),
+            options.mtu_option(),
+            click.option("--facts", type=options.FILE, metavar="FILE", help=facts),
+            *map(_option, chosen.options),
+        ]
+        # click lists the parameter that was added last as the first one.
+        command = reduce(lambda function, add: add(function), reversed(parameters), run)
+        return options.loudness_options(click.command(cmd_name, help=chosen.help)(command))
 
 
 @click.group("import", cls=_ImportGroup)
@@ -74,62 +75,26 @@ def import_() -> None:
     """Make a run folder out of results of other tools or documents."""
 
 
-def _common(*, is_of_files: bool) -> list[click.Parameter]:
-    """Parameters that every import takes, in the order of its help."""
-    return [
-        click.Argument(["files"], type=PATH, nargs=-1, required=True, metavar="FILES...")
-        if is_of_files
-        else click.Argument(["table"], type=FILE),
-        click.Option(
-            ["--into"],
-            type=FOLDER,
-            metavar="DIR",
-            help=with_default(INTO_HELP, "runs/ and the file's name"),
-        ),
-        click.Option(["--title"], help="Title of the run.  [default: the file's name]"),
-        click.Option(
-            ["--link"],
-            metavar="RATE",
-            default=None if is_of_files else "100Mbit",
-            show_default=not is_of_files,
-            help=LINK_HELP,
-        ),
-        click.Option(["--mtu"], type=MTU_RANGE, default=1500, show_default=True, help=MTU_HELP),
-        click.Option(
-            ["--facts"],
-            type=FILE,
-            metavar="FILE",
-            help="Facts that the document states outside the table, as YAML: docs/run-folder.md.",
-        ),
-    ]
-
-
-def _option(option: CommandOption) -> click.Option:
-    def convert(_context: click.Context, _parameter: click.Parameter, value: Any) -> Any:
-        try:
-            return value if option.convert is None else option.convert(value)
-        except ValueError as error:
-            raise click.BadParameter(str(error)) from None
-
-    return click.Option(
-        [option.flag, option.name],
+def _option(option: CommandOption) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option(
+        option.flag,
+        option.name,
         type=click.STRING if option.limits is None else click.IntRange(*option.limits),
         default=option.default,
         show_default=option.default is not None,
         multiple=option.repeated,
         metavar=option.metavar,
-        callback=convert,
+        callback=None if option.convert is None else options.read_by(option.convert),
         help=option.help,
     )
 
 
 LOWEST_PRIORITY = 19
-FORMAT_HELP = "Output format."
 
 
 @click.command()
-@RUN
-@LANG
+@options.RUN
+@options.LANG
 @click.option(
     "--narrow",
     is_flag=True,
@@ -148,9 +113,9 @@ FORMAT_HELP = "Output format."
     multiple=True,
     help="Only these cells, into the folder `cells` in RUN (may be repeated).",
 )
-@JSON
-@output_option("with --json standard output")
-@loudness_options
+@options.JSON
+@options.output_option("with --json standard output")
+@options.loudness_options
 def report(
     folder: Path,
     language: str,
@@ -168,15 +133,18 @@ def report(
     report of single cells.
     """
     if as_json:
-        given = narrow or watching or language != "en"
-        _write_findings(folder, output, cells, page_words=given)
+        if narrow or watching or language != "en":
+            raise UsageError("--lang, --narrow and --watch are for the report, not for --json")
+        _write_findings(folder, output, cells)
         return
     if output is not None:
         raise UsageError("--output is only for --json; the report is written into the run folder")
     if cells and watching:
         raise UsageError("--watch is for the report of the whole run, without --cell")
     if not watching:
-        show_report(folder, language=language, narrow=narrow, cells=cells)
+        from netlab.report import make_report
+
+        show_written(make_report(folder, language, narrow=narrow, cells=cells))
         return
     from netlab.report.live import watch
 
@@ -190,15 +158,8 @@ def report(
             raise
 
 
-def _write_findings(
-    folder: Path, output: Path | None, cells: tuple[str, ...], *, page_words: bool
-) -> None:
-    """Write the findings as JSON, always in English: of these cells or, without any, of the run.
-
-    ``page_words``: whether the user gave options that are for the report only, which is an error.
-    """
-    if page_words:
-        raise UsageError("--lang, --narrow and --watch are for the report, not for --json")
+def _write_findings(folder: Path, output: Path | None, cells: tuple[str, ...]) -> None:
+    """Write the findings as JSON, always in English: of these cells or, without any, of the run."""
     from netlab.findings.analysis import load, load_cells
     from netlab.report.text.findings import findings_json
     from netlab.results.arrow.run_parts import is_large
@@ -221,15 +182,8 @@ def _write_findings(
 
 
 @click.command()
-@RUN
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["csv", "json", "parquet"]),
-    default="csv",
-    show_default=True,
-    help=FORMAT_HELP,
-)
+@options.RUN
+@options.format_option("csv", "json", "parquet")
 @click.option(
     "--columns",
     type=click.Choice(["all", "core"]),
@@ -237,7 +191,7 @@ def _write_findings(
     show_default=True,
     help="core: the 25 or so most important columns.",
 )
-@output_option()
+@options.output_option()
 def export(folder: Path, form: str, columns: str, output: Path | None) -> None:
     """Write the table of RUN, one row per trial. Parquet needs --output FILE."""
     core = columns == "core"
@@ -257,7 +211,7 @@ def export(folder: Path, form: str, columns: str, output: Path | None) -> None:
 
 def show_overview(folder: Path) -> None:
     """Print the means of a run without writing files; with ``--quiet``, only the run's folder."""
-    if loudness() is Loudness.QUIET:
+    if is_quiet():
         show(folder)
         return
     from netlab.report import report_of
@@ -265,35 +219,17 @@ def show_overview(folder: Path) -> None:
     show(report_of(folder).overview_text(width()))
 
 
-def show_report(
-    folder: Path,
-    *,
-    as_json: bool = False,
-    language: str = "en",
-    narrow: bool = False,
-    cells: tuple[str, ...] = (),
-) -> None:
-    """Make the report of a run folder, and print the means and the path of the report.
-
-    ``cells``: keys of the only cells of the report; none: all cells. With ``--quiet``, only the
-    path is printed. If standard output has JSON (``as_json``), the path goes to standard error.
-    """
-    from netlab.report import make_report
-
-    show_written(make_report(folder, language, narrow=narrow, cells=cells), as_json=as_json)
-
-
 def show_written(report: WrittenReport, *, as_json: bool = False) -> None:
-    """Print the means and the path of a report: see ``show_report``."""
-    from netlab.units import format_seconds
-
+    """Print the means and the path of a report; with ``--quiet``, only the path. If standard output
+    has JSON (``as_json``), the path goes to standard error.
+    """
     page = report.page
-    if loudness() is Loudness.VERBOSE:
+    if is_verbose():
         read, drawn = format_seconds(report.read_s), format_seconds(report.wrote_s)
         notify(f"{page.parent}: read in {read}, drawn in {drawn}")
     if as_json:
         notify(str(page))
-    elif loudness() is Loudness.QUIET:
+    elif is_quiet():
         show(page)
     else:
         show(report.contents.overview_text(width()))
@@ -306,23 +242,16 @@ _OF_A_RUN, _OF_A_HISTORY = 0.05, 0.005
 """Default of ``--no-worse-by``."""
 
 
-def _share(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
-    from netlab.units import parse_share
-
-    if text is None:
-        return None
-    try:
-        share = parse_share(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+def _share(text: str) -> float:
+    share = parse_share(text)
     if not 0 < share < 1:
-        raise click.BadParameter(f"{text} is not between 0 % and 100 %")
+        raise ValueError(f"{text} is not between 0 % and 100 %")
     return share
 
 
 @click.command()
-@click.argument("baseline", type=FOLDER, metavar="RUN")
-@click.argument("contender", type=FOLDER, metavar="[RUN]", required=False)
+@click.argument("baseline", type=options.FOLDER, metavar="RUN")
+@click.argument("contender", type=options.FOLDER, metavar="[RUN]", required=False)
 @click.option(
     "--by",
     metavar="AXIS",
@@ -343,18 +272,11 @@ def _share(_context: click.Context, _parameter: click.Parameter, text: str | Non
     metavar="SHARE",
     default="0.5 %",
     show_default=True,
-    callback=_share,
+    callback=options.read_by(_share),
     help="The smallest difference that counts.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown", "csv", "json"]),
-    default="text",
-    show_default=True,
-    help=FORMAT_HELP,
-)
-@output_option()
+@options.format_option("text", "markdown", "csv", "json")
+@options.output_option()
 def compare(
     baseline: Path,
     contender: Path | None,
@@ -398,17 +320,17 @@ def compare(
 
 
 @click.command()
-@RUN
+@options.RUN
 @click.option(
     "--expect",
     "expect_file",
-    type=FILE,
+    type=options.FILE,
     metavar="FILE",
     help="A YAML file with an `expect:` list, used in place of the one in the matrix.",
 )
 @click.option(
     "--baseline",
-    type=FOLDER,
+    type=options.FOLDER,
     metavar="BASELINE",
     help="What `baseline:` expectations are compared with: a run, or history:RUNS, the runs in "
     "a folder.",
@@ -416,13 +338,13 @@ def compare(
 @click.option(
     "--no-worse-by",
     metavar="SHARE",
-    callback=_share,
+    callback=options.read_by(_share),
     help="How much worse than --baseline a cell may be, if the matrix sets no limit for it.  "
     "[default: 5 %; of a history 0.5 %]",
 )
-@JSON
-@output_option()
-@QUIET
+@options.JSON
+@options.output_option()
+@options.QUIET
 def check(
     folder: Path,
     expect_file: Path | None,
@@ -448,28 +370,26 @@ def check(
     from netlab.results.run import load
 
     run = load(folder)
-    with_history = baseline is not None and str(baseline).startswith(_HISTORY)
+    held: Run | HeldRun | None = None
+    if with_history := baseline is not None and str(baseline).startswith(_HISTORY):
+        from netlab.compare.history import HeldRun, dated_run, history_of, read_runs
+
+        dated, past = dated_run(run), Path(str(baseline).removeprefix(_HISTORY))
+        held = HeldRun(baseline, dated, history_of(read_runs([past], without=run.path), dated))
+    elif baseline is not None:
+        held = load(baseline)
     verdict = check_run(
         run,
-        None if baseline is None else _held(run, baseline) if with_history else load(baseline),
+        held,
         no_worse_by=no_worse_by or (_OF_A_HISTORY if with_history else _OF_A_RUN),
         expect=expect_file,
         say=finding_sentences,
     )
     if as_json:
         write_output(output, verdict.as_json().encode())
-    elif output is not None or loudness() is not Loudness.QUIET:
+    elif output is not None or not is_quiet():
         write_text(verdict.as_text(), output)
     verdict.raise_for_unmet()
-
-
-def _held(run: Run, baseline: Path) -> HeldRun:
-    """The run with the history that ``history:RUNS`` names."""
-    from netlab.compare.history import HeldRun, dated_run, history_of, read_runs
-
-    folder = Path(str(baseline).removeprefix(_HISTORY))
-    dated = dated_run(run)
-    return HeldRun(baseline, dated, history_of(read_runs([folder], without=run.path), dated))
 
 
 def write_text(text: str, output: Path | None) -> None:
@@ -481,17 +401,10 @@ def write_text(text: str, output: Path | None) -> None:
 
 
 @click.command()
-@click.argument("folders", type=FOLDER, metavar="RUNS...", nargs=-1, required=True)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown", "csv", "json", "html"]),
-    default="text",
-    show_default=True,
-    help=FORMAT_HELP,
-)
-@LANG
-@output_option()
+@click.argument("folders", type=options.FOLDER, metavar="RUNS...", nargs=-1, required=True)
+@options.format_option("text", "markdown", "csv", "json", "html")
+@options.LANG
+@options.output_option()
 def history(folders: tuple[Path, ...], form: str, language: str, output: Path | None) -> None:
     """Find when the cells of many runs changed: nightly runs, or the runs of releases.
 

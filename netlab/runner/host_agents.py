@@ -25,7 +25,7 @@ from netlab.experiment.hosts import Host, Inventory
 from netlab.remote.agent import Agent
 from netlab.remote.routes import LockOwner, lock_host
 from netlab.runner.ending import AT_ONCE, DaemonExecutor
-from netlab.runner.places import ThisProcess, TrialPlace
+from netlab.runner.places import TrialPlace
 from netlab.runner.progress import counted
 from netlab.runner.trial_faults import FIRST_PAUSE_S, REFUSED_PAUSE_S, Absence, KeepTraceback
 
@@ -158,8 +158,7 @@ class HostAgents:
         """Host → a mutex, so that one thread at a time locks the host, even if the host has several
         names in the inventory."""
         self._orphans = Orphans()
-        self._place = place or ThisProcess()
-        self._connections = self._place.connections
+        self._place = place or TrialPlace()
         self._executor = DaemonExecutor(AT_ONCE)
         self._asked: dict[str, Future[Agent | NetlabError]] = {}
         self._guard = threading.Lock()
@@ -321,7 +320,7 @@ class HostAgents:
         if late_futures:
             names = ", ".join(sorted({ending[future] for future in late_futures}))
             self._notify(f"{names}: no answer; the probe there ends by itself")
-        self._connections.close()
+        self._place.connections.close()
 
     # Connections and locks
 

@@ -21,7 +21,6 @@ from netlab.units import many
 
 if TYPE_CHECKING:
     from netlab.report import WrittenReport
-    from netlab.store.reader import Note
 
 PATIENCE_S = 600.0
 """Time, counted from the loss of a host, for which a run waits for the host if nothing else is left
@@ -106,18 +105,32 @@ def data_of(options: Options, folder: Path) -> dict[str, Any]:
         inventory = str(options.hosts.resolve())
         with suppress(ValueError):  # Windows: the inventory is on another drive
             inventory = os.path.relpath(inventory, folder.resolve())
+    values = {name: getattr(options, name) for name in _NOTED}
     return {
         "inventory": inventory,
-        "only": list(options.only),
+        **{name: list(it) if isinstance(it, tuple) else it for name, it in values.items()},
         "overrides": dict(options.overrides),
-        "redo": list(options.redo),
-        "retries": options.retries,
-        "wait_s": options.wait_s,
-        "patience_s": options.patience_s,
-        "strict": options.strict,
-        "cluster": options.cluster,
-        "insecure": options.insecure,
     }
+
+
+def _texts(words: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(map(str, words))
+
+
+_NOTED: Mapping[str, Callable[[Any], Any]] = {
+    "only": _texts,
+    "overrides": lambda pairs: {str(name): str(value) for name, value in pairs.items()},
+    "redo": _texts,
+    "retries": int,
+    "wait_s": float,
+    "patience_s": float,
+    "strict": bool,
+    "cluster": lambda words: None if words is None else str(words),
+    "insecure": bool,
+}
+"""Option in the note → how it is read; the inventory is a matter of its own."""
+_ADDED_LATER = {"cluster": None, "insecure": False}
+"""Options that older notes lack."""
 
 
 def options_to_resume(
@@ -132,51 +145,32 @@ def options_to_resume(
     from netlab.results.value_types import RUN_CHECK
     from netlab.store.reader import MATRIX, read
 
-    stored = read(folder, RUN_CHECK)
-    notes = [note for note in stored.notes if note.kind in (NOTE, "session-end")]
+    notes = [n for n in read(folder, RUN_CHECK).notes if n.kind in (NOTE, "session-end")]
     latest = next((note for note in reversed(notes) if note.kind == NOTE), None)
     if latest is None:
         raise UsageError(
             f"{folder} does not hold the options of its run: an older netlab or an import made it; "
             f"resume it with netlab run {MATRIX} --into {folder}"
         )
-    is_complete = notes[-1].kind != NOTE
     try:
-        options = _options(latest, folder, hosts, is_complete=is_complete)
-    except (KeyError, TypeError, ValueError):
+        stored = latest.data["inventory"]
+        if hosts is None and stored is not None:
+            hosts = Path(os.path.normpath(folder / str(stored)))
+        data = {**_ADDED_LATER, **latest.data}
+        asked = {name: read_one(data[name]) for name, read_one in _NOTED.items()}
+    except (KeyError, TypeError, ValueError, AttributeError):
         raise UsageError(
             f"{folder}: line {latest.line} of its journal is damaged: it should hold the run's "
             "options"
         ) from None
-    return replace(options, redo=redo, nothing_else=True) if redo else options
-
-
-def _options(note: Note, folder: Path, hosts: Path | None, *, is_complete: bool) -> Options:
-    from netlab.store.reader import MATRIX
-
-    data = note.data
-    stored_path = data["inventory"]
-    inventory = hosts or (
-        None if stored_path is None else Path(os.path.normpath(folder / str(stored_path)))
-    )
-    if inventory is not None and not inventory.exists():
+    if hosts is not None and not hosts.exists():
         raise UsageError(
-            f"the inventory {inventory} of {folder} does not exist; name it with --hosts FILE"
+            f"the inventory {hosts} of {folder} does not exist; name it with --hosts FILE"
         )
-    return Options(
-        matrix=folder / MATRIX,
-        hosts=inventory,
-        into=folder,
-        only=tuple(map(str, data["only"])),
-        overrides={str(name): str(value) for name, value in data["overrides"].items()},
-        redo=() if is_complete else tuple(map(str, data["redo"])),
-        retries=int(data["retries"]),
-        wait_s=float(data["wait_s"]),
-        patience_s=float(data["patience_s"]),
-        strict=bool(data["strict"]),
-        cluster=None if data.get("cluster") is None else str(data["cluster"]),
-        insecure=bool(data.get("insecure", False)),
-    )
+    if notes[-1].kind != NOTE:  # the last session was complete
+        asked["redo"] = ()
+    options = Options(matrix=folder / MATRIX, hosts=hosts, into=folder, **asked)
+    return replace(options, redo=redo, nothing_else=True) if redo else options
 
 
 FAILED = "failed"
@@ -239,18 +233,13 @@ def redo_of(
     nothing.
     """
     redo: set[str] = set()
-    names: tuple[Callable[[Cell], str], ...] = (
-        lambda cell: cell.key,
-        lambda cell: cell.pairing,
-        lambda cell: cell.test,
-    )
     for word in _words(words):
         if word == FAILED:
-            keys = {cell.key for cell in cells}
             failed = {key for (key, _), record in latest.items() if record.status is Status.FAILED}
-            redo |= failed & keys
+            redo |= failed & {cell.key for cell in cells}
             continue
-        matches = {cell.key for cell in cells if any(_is_like(word, name(cell)) for name in names)}
+        names = ((cell, (cell.key, cell.pairing, cell.test)) for cell in cells)
+        matches = {cell.key for cell, its in names if _matches(word, its)}
         if not matches:
             raise UsageError(
                 f"--redo {word}: no such cell, pairing or test; "
@@ -266,11 +255,7 @@ def _words(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _matches(word: str, names: Iterable[str]) -> set[str]:
-    return {name for name in names if _is_like(word, name)}
-
-
-def _is_like(word: str, name: str) -> bool:
-    return fnmatchcase(name.casefold(), word.casefold())
+    return {name for name in names if fnmatchcase(name.casefold(), word.casefold())}
 
 
 @dataclass(frozen=True, slots=True)

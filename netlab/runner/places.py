@@ -8,20 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from netlab.errors import HostError, NetlabError, UsageError
 from netlab.experiment.cells import Cell, lacking
 from netlab.experiment.hosts import OS_OF_PROBE, EndName, Host, Inventory
-from netlab.experiment.schedule import Trial
 from netlab.measurement import engines
-from netlab.measurement.ends import Ends, OnGoodput
 from netlab.remote.agent import Agent
 from netlab.remote.transport import Connections
 from netlab.runner.ending import AT_ONCE, DaemonExecutor
 from netlab.runner.trial_faults import HostValues, wrong_values
 from netlab.terminal import printable
-from netlab.trial.record import Record
 
 
 class AgentGroup:
@@ -97,11 +94,15 @@ class AgentGroup:
         return agent
 
 
-class TrialPlace(Protocol):
-    """What a run asks of the place where its trials are measured."""
+class TrialPlace:
+    """Where the agents of a run are opened and its trials are measured: here, in this process."""
 
-    @property
-    def connections(self) -> Connections:
+    measure = staticmethod(engines.measure)
+
+    def __init__(self, group: AgentGroup | None = None) -> None:
+        """``group``: agents that are open already, so that their hosts need no new login."""
+        self._group = group
+        self.connections = Connections() if group is None else group.connections
         """The connections of all agents that were opened here."""
 
     def arrange(self, pairs: Iterable[tuple[Host, Host]]) -> None:
@@ -111,34 +112,11 @@ class TrialPlace(Protocol):
         """Open an agent on a host; raises HostError and its subclasses. Several threads call
         ``on_event`` with messages about slow steps.
         """
-
-    def measure(self, trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
-        """Measure one attempt of a trial: see ``engines.measure``."""
-
-    def check(self) -> None:
-        """ClusterLost if nothing can be measured any more."""
-
-
-class ThisProcess:
-    """This process: it connects to the hosts and measures."""
-
-    measure = staticmethod(engines.measure)
-
-    def __init__(self, group: AgentGroup | None = None) -> None:
-        """``group``: agents that are open already, so that their hosts need no new login."""
-        self._group = group
-        self.connections = Connections() if group is None else group.connections
-
-    def arrange(self, pairs: Iterable[tuple[Host, Host]]) -> None:
-        """Nothing to prepare."""
-
-    def open_agent(self, host: Host, on_event: Callable[[str], None]) -> Agent:
-        """See ``TrialPlace``."""
         agent = None if self._group is None else self._group.hand_over(host)
         return agent or Agent.open(host, on_event, connections=self.connections)
 
     def check(self) -> None:
-        """Nothing to check: each host is checked by itself."""
+        """ClusterLost if nothing can be measured any more."""
 
 
 def check_cluster(cluster: str | None, *, insecure: bool) -> None:
@@ -157,7 +135,7 @@ def trial_place(
     process, with the agents of ``group``. Raises HostError, and UsageError for wrong words.
     """
     if cluster is None:
-        yield ThisProcess(group)
+        yield TrialPlace(group)
         return
     from netlab.runner.cluster.open import cluster_address, controllers_at
 

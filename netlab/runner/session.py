@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, as_completed, wait
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from netlab import clock
@@ -49,7 +49,7 @@ from netlab.runner.due_trials import (
 from netlab.runner.ending import DaemonExecutor, shielded, switching_seldom
 from netlab.runner.host_pool import HostPool
 from netlab.runner.options import Options, resume_command
-from netlab.runner.places import AgentGroup, ThisProcess, TrialPlace, trial_place
+from netlab.runner.places import AgentGroup, TrialPlace, trial_place
 from netlab.runner.progress import Progress
 from netlab.runner.trial_faults import (
     PATH_MTU,
@@ -75,6 +75,7 @@ LAST_RECORDS_S = 0.5
 LEAST_WAIT_S = 0.05
 
 
+@dataclass(kw_only=True, eq=False)
 class Session:
     """One session of a run: its work, its run folder and its hosts. Only its own thread changes
     what changes while it measures: the trials that it has begun, those under way with their
@@ -82,25 +83,19 @@ class Session:
     journal.
     """
 
-    def __init__(
-        self,
-        *,
-        folder: RunFolder,
-        pool: HostPool,
-        matrix: Matrix,
-        progress: Progress,
-        options: Options,
-        work: Work,
-        place: TrialPlace | None = None,
-    ) -> None:
-        """``place``: where the trials are measured; by default in this process."""
-        self.folder, self.pool, self.matrix, self.progress = folder, pool, matrix, progress
-        self.options, self.work = options, work
-        self.place = place or ThisProcess()
-        self._states = HostStates(matrix.variants)
+    folder: RunFolder
+    pool: HostPool
+    matrix: Matrix
+    progress: Progress
+    options: Options
+    work: Work
+    place: TrialPlace = field(default_factory=TrialPlace)
+
+    def __post_init__(self) -> None:
+        self._states = HostStates(self.matrix.variants)
         self._needs_pause = False
         """Whether a trial that ended has used its hosts."""
-        self._segments = BackgroundSegments(folder.path)
+        self._segments = BackgroundSegments(self.folder.path)
         self._begun: set[Trial] = set()
         """Trials that this session has measured or is about to measure."""
         self._losses: Counter[Trial] = Counter()

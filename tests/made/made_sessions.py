@@ -22,7 +22,7 @@ from netlab.remote.agent import Agent
 from netlab.runner.due_trials import Work, counts, flag, outstanding
 from netlab.runner.host_pool import HostPool
 from netlab.runner.options import Options
-from netlab.runner.places import ThisProcess
+from netlab.runner.places import TrialPlace
 from netlab.runner.progress import Progress
 from netlab.runner.run import measure
 from netlab.runner.session import Session
@@ -165,7 +165,7 @@ class Bench:
             is_fake = trial.cell.test in pool.tests
             return (pool if is_fake else engines).measure(trial, ends, attempt, live)
 
-        self.monkeypatch.setattr(ThisProcess, "measure", staticmethod(measured))
+        self.monkeypatch.setattr(TrialPlace, "measure", staticmethod(measured))
         progress = Progress()
         with RunFolder.open_for_writing(
             self.path / "run", plan_of(matrix, cells), clock=ticking()

@@ -28,7 +28,6 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput, SoFar
 from netlab.remote.agent import SILENCE_S, Agent
-from netlab.remote.transport import Connections
 from netlab.runner.cluster.relay import (
     Done,
     Opened,
@@ -40,6 +39,7 @@ from netlab.runner.cluster.relay import (
 )
 from netlab.runner.cluster.worker import SPINE, WorkerCalls, measure, open_host
 from netlab.runner.ending import DaemonExecutor
+from netlab.runner.places import TrialPlace
 from netlab.trial.record import Record, from_json
 from netlab.version import VERSION
 
@@ -57,12 +57,12 @@ KNOWN_S = 1.0
 """The scheduler's list of workers is asked for at most once in this time."""
 
 
-class Controllers:
+class Controllers(TrialPlace):
     """The workers of a cluster during one session of a run. Threads may share the object."""
 
     def __init__(self, client: distributed.Client, address: str) -> None:
         """``address``: the scheduler, for messages."""
-        self.connections = Connections()
+        super().__init__()
         self._client = client
         self._address = address
         self._run = secrets.token_hex(8)
