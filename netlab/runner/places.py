@@ -5,8 +5,7 @@ Agents of hosts that are asked before a measurement (`netlab plan`, `measure`, `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -117,30 +116,6 @@ class TrialPlace:
 
     def check(self) -> None:
         """ClusterLost if nothing can be measured any more."""
-
-
-def check_cluster(cluster: str | None, *, insecure: bool) -> None:
-    """UsageError if the words of `--cluster` are wrong."""
-    if cluster is not None:
-        from netlab.runner.cluster.open import cluster_address
-
-        cluster_address(cluster, insecure=insecure)
-
-
-@contextmanager
-def trial_place(
-    cluster: str | None, *, insecure: bool = False, group: AgentGroup | None = None
-) -> Iterator[TrialPlace]:
-    """The workers of ``cluster`` (the words of `--cluster`) until the context ends; ``None``: this
-    process, with the agents of ``group``. Raises HostError, and UsageError for wrong words.
-    """
-    if cluster is None:
-        yield TrialPlace(group)
-        return
-    from netlab.runner.cluster.open import cluster_address, controllers_at
-
-    with controllers_at(cluster_address(cluster, insecure=insecure)) as controllers:
-        yield controllers
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from netlab.results.arrow.segment_writer import segments_made
 from netlab.results.value_types import RUN_CHECK
 from netlab.runner.due_trials import counts, work_of
 from netlab.runner.options import NOTE, Options, Outcome, data_of, possible_of, session_cells
-from netlab.runner.places import AgentGroup, check_cluster
+from netlab.runner.places import AgentGroup
 from netlab.runner.progress import Progress
-from netlab.runner.session import Session, opened_session, resumable
+from netlab.runner.session import Session, check_cluster, opened_session, resumable
 from netlab.store.plan import plan_of
 from netlab.store.run_folder import RunFolder
 

@@ -49,7 +49,7 @@ from netlab.runner.due_trials import (
 from netlab.runner.ending import DaemonExecutor, shielded, switching_seldom
 from netlab.runner.host_pool import HostPool
 from netlab.runner.options import Options, resume_command
-from netlab.runner.places import AgentGroup, TrialPlace, trial_place
+from netlab.runner.places import AgentGroup, TrialPlace
 from netlab.runner.progress import Progress
 from netlab.runner.trial_faults import (
     PATH_MTU,
@@ -459,6 +459,30 @@ def obstacle_left(obstacle: Unmeasured | None, cell: Cell, variants: Variants) -
     if is_path_mtu and changes_mtu(chosen(variants, cell.setup.variant)):
         return None
     return obstacle
+
+
+def check_cluster(cluster: str | None, *, insecure: bool) -> None:
+    """UsageError if the words of `--cluster` are wrong."""
+    if cluster is not None:
+        from netlab.runner.cluster.open import cluster_address
+
+        cluster_address(cluster, insecure=insecure)
+
+
+@contextmanager
+def trial_place(
+    cluster: str | None, *, insecure: bool = False, group: AgentGroup | None = None
+) -> Iterator[TrialPlace]:
+    """The workers of ``cluster`` (the words of `--cluster`) until the context ends; ``None``: this
+    process, with the agents of ``group``. Raises HostError, and UsageError for wrong words.
+    """
+    if cluster is None:
+        yield TrialPlace(group)
+        return
+    from netlab.runner.cluster.open import cluster_address, controllers_at
+
+    with controllers_at(cluster_address(cluster, insecure=insecure)) as controllers:
+        yield controllers
 
 
 @contextmanager
