@@ -15,11 +15,9 @@ from netlab.findings.catalogue import Kind
 
 NOT_YET = frozenset(
     {
-        "clock/rate",
         "cpu-bound/receiver",
         "dips/congestion",
         "frame-loss/overload",
-        "interface/duplex",
         "loss/backlog",
         "loss/queue",
         "search-doubt/outrun",

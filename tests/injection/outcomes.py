@@ -36,7 +36,7 @@ COMPARED = ("rtt_count", "rtt_min_ns", "sent_messages", "lost_messages")
 """Values of a clean run that tests compare, besides the figures."""
 UNREAD = re.compile(
     r"_tcp_(open|begin|end|series|window)_|_histogram|_interface_(window|sent|received|counter)"
-    r"|_ip_(frag|reass)|_raw_clock|_quota_|_host_(busy|steal|busiest)|_stream_(bytes|cpus)"
+    r"|_ip_(frag|reass)|_quota_|_host_(busy|steal|busiest)|_stream_(bytes|cpus)"
     r"|_(user|system|thread)_ns|_send_call|_send_room|_receive_call|_queue_(open|close|looks)"
 )
 """Values that no test of a fault looks at."""

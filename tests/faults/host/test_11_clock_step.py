@@ -1,4 +1,4 @@
-"""A clock that is set in mid-trial changes no duration and is a finding about its host."""
+"""A clock that is set in mid-trial, or whose rate is changed, is a finding about its host."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from netlab.trial.record import Record, Status
 __all__ = ["outcome_of"]
 
 STEP_S = 3600
+FASTER_PPM = 500
 DURATION_S = 1.0
 
 
@@ -46,12 +47,10 @@ def clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def ends_with(
-    clock: Path, file: Path, stepped_end: str, *, boottime: bool = False
-) -> Iterator[Ends]:
+def ends_with(clock: Path, file: Path, stepped_end: str, *more: str) -> Iterator[Ends]:
     """Two agents on loopback, one whose clock is set as soon as the file is there."""
     words = [f"LD_PRELOAD={clock / 'set_clock.so'}", f"SET_CLOCK_FILE={file}"]
-    words += [f"SET_CLOCK_SECONDS={STEP_S}", *(["SET_BOOTTIME=1"] if boottime else [])]
+    words += [f"SET_CLOCK_SECONDS={STEP_S}", *more]
     with ExitStack() as stack:
         agents = {}
         for end in ("server", "client"):
@@ -115,9 +114,28 @@ def test_a_clock_set_in_a_trial_changes_no_duration_and_its_host_is_named(
     outcome.figure(f"{kind}, {stepped_end}: {elapsed_s:.3f} s")
 
 
+def speed_a_clock_up(clock: Path, tmp_path: Path, end: str) -> Seen:
+    with ends_with(clock, tmp_path / "never", end, f"SET_RAW_PPM={FASTER_PPM}") as ends:
+        return {"record": record_text(measured(ends, *SETUPS["UDP"], lambda: None))}
+
+
+@pytest.mark.parametrize("end", ["server", "client"])
+@injects("linux", "cc")
+@pytest.mark.produces("clock/rate")
+def test_a_clock_whose_rate_was_changed_is_named_with_its_host(
+    outcome_of: OutcomeOf, end: str
+) -> None:
+    record = outcome_of(speed_a_clock_up, end=end).record("record")
+    cell = PlannedCell(record.cell, "LL", record.test, record.settings)
+    findings = run_of(plan_of([cell]), [record]).findings
+    (faster,) = [finding for finding in findings if finding.kind is Kind.CLOCK_RATE]
+    assert faster.group.host == end
+    assert faster.evidence["clock_ppm"] == pytest.approx(FASTER_PPM, rel=0.02)
+
+
 def suspend_the_client(clock: Path, tmp_path: Path) -> Seen:
     file = tmp_path / "now"
-    with ends_with(clock, file, "client", boottime=True) as ends:
+    with ends_with(clock, file, "client", "SET_BOOTTIME=1") as ends:
 
         def suspend() -> None:
             time.sleep(0.4)
@@ -138,7 +156,7 @@ def test_a_sender_that_was_suspended_is_the_cause_of_a_stop(outcome_of: OutcomeO
 
 def suspend_the_server(clock: Path, tmp_path: Path) -> Seen:
     file = tmp_path / "now"
-    with ends_with(clock, file, "server", boottime=True) as ends:
+    with ends_with(clock, file, "server", "SET_BOOTTIME=1") as ends:
 
         def suspend() -> None:
             time.sleep(0.4)
