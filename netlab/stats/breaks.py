@@ -77,7 +77,11 @@ class Break:
 
 def break_of(x: Array, y: Array, at: int, chance: np.random.Generator) -> Break:
     """Test the break of two segments, the second of which begins with index ``at``."""
-    base = _line_basis(x)
+    # Orthonormal rows that span all lines; and for each figure but the first and the last, a row
+    # with a bend at this figure.
+    base = _unit(np.stack([np.ones(len(x)), x - x.mean()]))
+    bends = np.maximum(x[None, :] - x[1:-1, None], 0)
+    bends = _unit(bends - (bends @ base.T) @ base)
     steps, slopes = _broken_basis(x, base)
     residuals = y - (y @ base.T) @ base
 
@@ -94,7 +98,7 @@ def break_of(x: Array, y: Array, at: int, chance: np.random.Generator) -> Break:
     near_before, near_after = sides_of(x[near], y[near], at - near.start)
     return Break(
         p_value=float(1 + (by_chance >= share).sum()) / (PERMUTATIONS + 1),
-        better=float(reduction - ((_bend_basis(x, base) @ residuals) ** 2).max()),
+        better=float(reduction - ((bends @ residuals) ** 2).max()),
         jump=(after - before) or TINY,
         near_jump=near_after - near_before,
     )
@@ -108,19 +112,12 @@ def sides_of(x: Array, y: Array, at: int) -> tuple[float, float]:
     return before, after
 
 
-# Directions in the space of all figures; the square of a projection is a reduction of the sum of
-# squares.
-
-
 def _unit(rows: Array) -> Array:
-    """Rows of length 1; a row without direction becomes 0."""
+    """Rows of length 1, directions in the space of all figures; a row without direction becomes 0.
+    The square of a projection on a row is a reduction of the sum of squares.
+    """
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > TINY, lengths, np.inf)
-
-
-def _line_basis(x: Array) -> Array:
-    """Orthonormal rows that span all lines."""
-    return _unit(np.stack([np.ones(len(x)), x - x.mean()]))
 
 
 def _broken_basis(x: Array, base: Array) -> tuple[Array, Array]:
@@ -132,12 +129,6 @@ def _broken_basis(x: Array, base: Array) -> tuple[Array, Array]:
     slopes -= (slopes @ base.T) @ base
     slopes -= (slopes * steps).sum(axis=1, keepdims=True) * steps
     return steps, _unit(slopes)
-
-
-def _bend_basis(x: Array, base: Array) -> Array:
-    """For each figure but the first and the last, a row: a bend at this figure."""
-    bends = np.maximum(x[None, :] - x[1:-1, None], 0)
-    return _unit(bends - (bends @ base.T) @ base)
 
 
 SIGNIFICANCE = 0.002
@@ -174,7 +165,7 @@ class ChangePoint:
 
     @property
     def change_share(self) -> float:
-        """The change as a share of the level before it; negative for a decrease."""
+        """The change as a share of the level before it."""
         return self.after / self.before - 1
 
 
@@ -253,27 +244,24 @@ def course_of(figures: Sequence[float | None]) -> Course:
         raise ValueError("a figure of a history must be finite and above 0")
     known = [(at, y) for at, y in enumerate(figures) if y is not None]
     places = [at for at, _ in known]
-    if not places:
+    if not known:
         return Course(tuple(figures), (), (None,) * len(figures), ())
     x = np.array(places, dtype=float)
     y = _clipped(np.log([y for _, y in known]))
-    ends, steps = _divided(x, y) if len(places) >= 2 * LEAST_RUNS else ([], [])
-    fitted = _levels(x, y, [0, *ends, len(places)])
-    levels = dict(zip(places, np.exp(fitted).tolist(), strict=True))
+    ends, steps = _divided(x, y) if len(places) >= 2 * LEAST_RUNS else ([], {})
+    bounds = [0, *ends, len(places)]
+    levels = dict(zip(places, np.exp(_levels(x, y, bounds)).tolist(), strict=True))
     points = []
-    for at, p_value in steps:
-        start, end = _around(at, [0, *ends, len(places)])
-        before, after = np.exp(sides_of(x[start:end], y[start:end], at - start)).tolist()
-        points.append(ChangePoint(places[at], before, after, p_value))
+    for start, at, end in zip(bounds[:-2], ends, bounds[2:], strict=True):
+        if at in steps:
+            before, after = np.exp(sides_of(x[start:end], y[start:end], at - start)).tolist()
+            points.append(ChangePoint(places[at], before, after, steps[at]))
     return Course(
         figures=tuple(figures),
         change_points=tuple(points),
         levels=tuple(levels.get(at) for at in range(len(figures))),
         starts=tuple(places[at] for at in (0, *ends)),
     )
-
-
-# Preparation
 
 
 def _clipped(y: Array) -> Array:
@@ -290,37 +278,22 @@ def _spread(values: Array) -> float:
     return float(_NORMAL * np.median(np.abs(values - np.median(values))))
 
 
-def _least_correlation(y: Array) -> float:
-    """Coefficient of correlation of neighbours by differences, minus three of its errors."""
-    one, two = _spread(y[1:] - y[:-1]), _spread(y[2:] - y[:-2])
-    share = (two / one) ** 2 - 1 if one > 0 else 0.0
-    return max(min(share, MOST_CORRELATION) - 3 / math.sqrt(len(y)), 0.0)
-
-
-def _whitened(y: Array, correlation: float) -> Array:
-    """The values without correlation of neighbours; levels and slopes stay as they are."""
-    return np.concatenate([y[:1], (y[1:] - correlation * y[:-1]) / (1 - correlation)])
-
-
 def _variance(y: Array) -> float:
     """Variance of the noise by second differences, which slopes and steps hardly affect."""
     return max(_spread(y[2:] - 2 * y[1:-1] + y[:-2]) ** 2 / 6, TINY**2)
 
 
-# Segments
-
-
-def _divided(x: Array, y: Array) -> tuple[list[int], list[tuple[int, float]]]:
-    """Indices at which segments begin, without 0; and (index, p value) of those that are steps."""
+def _divided(x: Array, y: Array) -> tuple[list[int], dict[int, float]]:
+    """Indices at which segments begin, without 0; and those that are steps → their p value."""
     white, ends = _first_segments(x, y)
     variance = _variance(white)
     chance = np.random.default_rng(_SEED)
     known: dict[tuple[int, int, int], Break] = {}
     while True:
         breaks = []
-        for at in ends:
-            start, end = _around(at, [0, *ends, len(x)])
-            start, end = max(start, at - MOST_SIDE), min(end, at + MOST_SIDE)
+        bounds = [0, *ends, len(x)]
+        for before, at, after in zip(bounds[:-2], ends, bounds[2:], strict=True):
+            start, end = max(before, at - MOST_SIDE), min(after, at + MOST_SIDE)
             if (start, at, end) not in known:
                 found = break_of(x[start:end], white[start:end], at - start, chance)
                 known[start, at, end] = found
@@ -329,8 +302,8 @@ def _divided(x: Array, y: Array) -> tuple[list[int], list[tuple[int, float]]]:
         if worst is None or breaks[worst].p_value <= SIGNIFICANCE:
             break
         del ends[worst]
-    steps = [(at, b.p_value) for at, b in zip(ends, breaks, strict=True) if b.is_step(variance)]
-    return ends, steps
+    pairs = zip(ends, breaks, strict=True)
+    return ends, {at: found.p_value for at, found in pairs if found.is_step(variance)}
 
 
 def _first_segments(x: Array, y: Array) -> tuple[Array, list[int]]:
@@ -339,9 +312,13 @@ def _first_segments(x: Array, y: Array) -> tuple[Array, list[int]]:
     The correlation by differences is not affected by change points, but has a large error. So it is
     only the beginning: if the distances from the segments are more correlated, theirs counts.
     """
-    correlation = _least_correlation(y)
+    one, two = _spread(y[1:] - y[:-1]), _spread(y[2:] - y[:-2])
+    share = (two / one) ** 2 - 1 if one > 0 else 0.0
+    # Three of its errors less.
+    correlation = max(min(share, MOST_CORRELATION) - 3 / math.sqrt(len(y)), 0.0)
     for _attempt in range(3):
-        white = _whitened(y, correlation)
+        # Whitening removes the correlation of neighbours; levels and slopes stay as they are.
+        white = np.concatenate([y[:1], (y[1:] - correlation * y[:-1]) / (1 - correlation)])
         ends = _pelt(x, white, PENALTY * math.log(len(x)) * _variance(white))
         residuals = y - _levels(x, y, [0, *ends, len(x)])
         squares = max(float(residuals @ residuals), TINY**2)
@@ -350,12 +327,6 @@ def _first_segments(x: Array, y: Array) -> tuple[Array, list[int]]:
             break
         correlation = further
     return white, ends
-
-
-def _around(at: int, bounds: Sequence[int]) -> tuple[int, int]:
-    """The bounds before and after the bound ``at``."""
-    index = bounds.index(at)
-    return bounds[index - 1], bounds[index + 1]
 
 
 def _pelt(x: Array, y: Array, penalty: float) -> list[int]:

@@ -38,15 +38,15 @@ class ComparisonResult:
 
     ratio: float | None
     """Geometric mean of the contender / geometric mean of the baseline."""
-    low: float | None
+    low: float | None = None
     """Lower end of the confidence interval of the ratio; ``high`` is its upper end."""
-    high: float | None
+    high: float | None = None
     n: int
     """Number of pairs; if not paired, number of trials of the smaller side."""
-    p: float | None
+    p: float | None = None
     """Two-sided p value for the hypothesis that the ratio is 1, for this comparison alone."""
     verdict: Verdict
-    smallest_ratio: float | None
+    smallest_ratio: float | None = None
     """The smallest true ratio above 1 that would be detected in 80 % of all cases with this scatter
     and number of trials; at least 1 + margin. Below 1, its inverse would be detected as often."""
     margin: float
@@ -94,18 +94,15 @@ def compare(
     ratio = _exponential(mean(new) - mean(old)) if n else None
     if n < 2:
         return ComparisonResult(
-            ratio=ratio,
-            low=None,
-            high=None,
-            n=n,
-            p=None,
-            verdict="cannot tell",
-            smallest_ratio=None,
-            margin=margin,
-            confidence=confidence,
+            ratio=ratio, n=n, verdict="cannot tell", margin=margin, confidence=confidence
         )
-    difference, error, degrees = (_paired if paired else _welch)(old, new)
-    p = _p_of_zero(difference, error, degrees)
+    if paired:
+        differences = list(map(operator.sub, new, old))
+        difference, error = mean(differences), math.sqrt(variance(differences) / n)
+        degrees: float = n - 1
+    else:
+        difference, error, degrees = _welch(old, new)
+    p = t_two_sided(difference / error, degrees) if error else float(difference == 0)
     t = t_quantile((1 + confidence) / 2, degrees)
     return ComparisonResult(
         ratio=ratio,
@@ -144,8 +141,7 @@ def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
     """
     if any(not 0 <= p <= 1 for p in p_values):
         raise ValueError("a p value must be between 0 and 1")
-    results = [1.0] * len(p_values)
-    least = 1.0
+    results, least = [1.0] * len(p_values), 1.0
     ranked = sorted(range(len(p_values)), key=p_values.__getitem__)
     for rank, at in reversed([*enumerate(ranked, start=1)]):
         least = min(least, p_values[at] * (len(p_values) / rank))
@@ -168,30 +164,19 @@ def judged_together(
     together = dict(zip(tested, adjusted(p_values), strict=True))
     rejected = sum(p <= rate for p in together.values())
     level = rate * min(rejected + 1, len(tested)) / max(len(tested), 1)
-    return tuple(
-        _among(result, together[at], rate, level) if at in together else result
-        for at, result in enumerate(comparisons)
-    )
-
-
-def _among(
-    comparison: ComparisonResult, p_together: float, rate: float, level: float
-) -> ComparisonResult:
-    """One comparison with its verdict corrected for the others."""
-    taken_back = comparison.verdict == "different" and p_together > rate
-    smallest = comparison.smallest_ratio
-    if comparison.standard_error is not None and comparison.degrees is not None:
-        # A corrected comparison cannot detect a smaller ratio than the comparison alone.
-        least = min(level, 1 - comparison.confidence)
-        smallest = _smallest(
-            comparison.standard_error, comparison.degrees, least, comparison.margin
-        )
-    return replace(
-        comparison,
-        verdict="not shown to be different" if taken_back else comparison.verdict,
-        p_together=p_together,
-        smallest_ratio=smallest,
-    )
+    results = list(comparisons)
+    for at, p_together in together.items():
+        result = replace(results[at], p_together=p_together)
+        if result.verdict == "different" and p_together > rate:
+            result = replace(result, verdict="not shown to be different")
+        error, degrees = result.standard_error, result.degrees
+        if error is not None and degrees is not None:
+            # A corrected comparison cannot detect a smaller ratio than the comparison alone.
+            least = min(level, 1 - result.confidence)
+            smallest = _smallest(error, degrees, least, result.margin)
+            result = replace(result, smallest_ratio=smallest)
+        results[at] = result
+    return tuple(results)
 
 
 def _smallest(error: float, degrees: float, level: float, margin: float) -> float:
@@ -210,19 +195,6 @@ def _verdict(
     # Without scatter, the difference is within the margin here: otherwise it was "different" above.
     outside = t_above(room / error, degrees) if error else 0.0
     return "same within the margin" if outside < level else "not shown to be different"
-
-
-def _p_of_zero(difference: float, error: float, degrees: float) -> float:
-    if error:
-        return t_two_sided(difference / error, degrees)
-    return float(difference == 0)
-
-
-def _paired(old: Sequence[float], new: Sequence[float]) -> tuple[float, float, float]:
-    """Mean difference, its standard error, degrees of freedom."""
-    differences = list(map(operator.sub, new, old))
-    n = len(differences)
-    return mean(differences), math.sqrt(variance(differences) / n), n - 1
 
 
 def _welch(old: Sequence[float], new: Sequence[float]) -> tuple[float, float, float]:

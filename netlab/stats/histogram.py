@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 from itertools import accumulate, pairwise
 from types import MappingProxyType
 
@@ -79,8 +79,7 @@ class Histogram:
                 )
             if number < 1:
                 raise ValueError(f"bucket {bucket} has the count {number}: a count is at least 1")
-        sorted_counts = MappingProxyType(dict(sorted(self.counts.items())))
-        object.__setattr__(self, "counts", sorted_counts)
+        object.__setattr__(self, "counts", MappingProxyType(dict(sorted(self.counts.items()))))
 
     @property
     def count(self) -> int:
@@ -96,8 +95,7 @@ class Histogram:
         """
         if not self.counts:
             raise ValueError("no values: nothing has a mean")
-        total = sum(middle_of(bucket, self.bits) * n for bucket, n in self.counts.items())
-        return total / self.count
+        return sum(middle_of(at, self.bits) * n for at, n in self.counts.items()) / self.count
 
     def percentile(self, share: Fraction | float) -> int | None:
         """The smallest value that at least this share of all values do not exceed.
@@ -129,12 +127,11 @@ class Histogram:
         """The same values in wider buckets. Raises ValueError for ``bits`` above ``self.bits``."""
         if bits > self.bits:
             raise ValueError(f"a histogram of {self.bits} bits cannot be changed to {bits} bits")
-        counts: dict[int, int] = {}
+        counts: Counter[int] = Counter()
         for bucket, number in self.counts.items():
             # Each narrow bucket lies within one wide bucket: both begin at multiples of their
             # width, and widths are powers of two.
-            wide = bucket_of(lowest_of(bucket, self.bits), bits)
-            counts[wide] = counts.get(wide, 0) + number
+            counts[bucket_of(lowest_of(bucket, self.bits), bits)] += number
         return Histogram(bits, counts)
 
 
@@ -162,14 +159,10 @@ def merge(histograms: Iterable[Histogram]) -> Histogram:
     if not every:
         raise ValueError("no histograms: nothing to merge")
     bits = min(histogram.bits for histogram in every)
-    return reduce(_plus, (histogram.coarser(bits) for histogram in every))
-
-
-def _plus(left: Histogram, right: Histogram) -> Histogram:
-    counts = dict(left.counts)
-    for bucket, number in right.counts.items():
-        counts[bucket] = counts.get(bucket, 0) + number
-    return Histogram(left.bits, counts)
+    counts: Counter[int] = Counter()
+    for histogram in every:
+        counts.update(histogram.coarser(bits).counts)
+    return Histogram(bits, counts)
 
 
 LEAST_COUNT = 200
@@ -272,13 +265,9 @@ def _cut(density: Sequence[float], grid: Sequence[float]) -> int | None:
     """
     below = [*accumulate(density, max)]
     above = [*accumulate(reversed(density), max)][::-1]
-    running_sums, total = [*accumulate(grid)], sum(grid)
-    least = LEAST_SHARE * total
-    places = [
-        at
-        for at in range(1, len(density) - 1)
-        if running_sums[at - 1] >= least and total - running_sums[at] >= least
-    ]
+    sums, total = [*accumulate(grid)], sum(grid)
+    least, inner = LEAST_SHARE * total, range(1, len(density) - 1)
+    places = [at for at in inner if sums[at - 1] >= least and total - sums[at] >= least]
     return min(places, key=lambda at: density[at] / min(below[at], above[at]), default=None)
 
 
@@ -294,8 +283,6 @@ def _shown(density: Sequence[float], low: int, valley: int, high: int) -> bool:
 
 def _coarse(times: Histogram, place: float) -> bool:
     """Whether the times near a place have only few different values, as with a coarse clock."""
-    around = (place / math.exp(_CLOSE / 2), place * math.exp(_CLOSE / 2))
-    buckets = [
-        bucket for bucket in times.counts if around[0] <= middle_of(bucket, times.bits) <= around[1]
-    ]
-    return len(buckets) < _FEWEST_BUCKETS
+    near = math.exp(_CLOSE / 2)
+    middles = (middle_of(bucket, times.bits) for bucket in times.counts)
+    return sum(place / near <= middle <= place * near for middle in middles) < _FEWEST_BUCKETS

@@ -7,6 +7,7 @@ two hosts, because the slower link limits the pair.
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -89,11 +90,10 @@ def judge_mesh(trials: Mapping[MeshWay, Sequence[float]]) -> MeshVerdict | None:
     margin is at least 2 % and at least 3 standard deviations of the trials of a pair.
     """
     throughputs = {
-        pair: [value for value in values if value > 0]
+        pair: positive
         for pair, values in trials.items()
-        if pair[0] != pair[1]
+        if pair[0] != pair[1] and (positive := [value for value in values if value > 0])
     }
-    throughputs = {pair: values for pair, values in throughputs.items() if values}
     if len(set(chain.from_iterable(throughputs))) < LEAST_HOSTS:
         return None
     middle = {pair: median(values) for pair, values in throughputs.items()}
@@ -123,10 +123,11 @@ def judge_mesh(trials: Mapping[MeshWay, Sequence[float]]) -> MeshVerdict | None:
 
 
 def _most(middle: Mapping[MeshWay, float], end: int) -> dict[str, float]:
-    most: dict[str, float] = {}
+    """Host → the highest value of its pairs at this end."""
+    most: dict[str, float] = defaultdict(float)
     for pair, value in middle.items():
-        most[pair[end]] = max(value, most.get(pair[end], 0.0))
-    return most
+        most[pair[end]] = max(value, most[pair[end]])
+    return dict(most)
 
 
 def _usual_with_others(middle: Mapping[MeshWay, float]) -> dict[MeshWay, float]:
@@ -135,21 +136,14 @@ def _usual_with_others(middle: Mapping[MeshWay, float]) -> dict[MeshWay, float]:
     """
     usual: dict[MeshWay, float] = {}
     for end in (0, 1):
-        by_host: dict[str, list[MeshWay]] = {}
+        pairs_of = Counter(pair[end] for pair in middle)
+        by_other: dict[str, dict[MeshWay, float]] = defaultdict(dict)
+        for pair, value in middle.items():
+            by_other[pair[1 - end]][pair] = value
         for pair in middle:
-            by_host.setdefault(pair[end], []).append(pair)
-        at_other: dict[str, list[MeshWay]] = {}
-        for pair in middle:
-            at_other.setdefault(pair[1 - end], []).append(pair)
-        for pairs in by_host.values():
-            if len(pairs) != 1:
-                continue
-            (pair,) = pairs
-            other_middles = [
-                middle[other_pair] for other_pair in at_other[pair[1 - end]] if other_pair != pair
-            ]
-            if len(other_middles) >= LEAST_PEERS:
-                usual[pair] = median(other_middles)
+            others = [v for other, v in by_other[pair[1 - end]].items() if other != pair]
+            if pairs_of[pair[end]] == 1 and len(others) >= LEAST_PEERS:
+                usual[pair] = median(others)
     return usual
 
 
@@ -167,24 +161,14 @@ def _margin(trials: Sequence[Sequence[float]], deficits: Sequence[float]) -> flo
     return max(least, max(SPREADS, rare) * spread)
 
 
-def _fast_with(
-    middle: Mapping[MeshWay, float], end: int, fast: float
-) -> Mapping[str, frozenset[str]]:
-    """Host at the other end → the hosts at this end with which that host is fast."""
-    fast_pairs: dict[str, set[str]] = {}
-    for pair, value in middle.items():
-        if value >= fast:
-            fast_pairs.setdefault(pair[1 - end], set()).add(pair[end])
-    return {host: frozenset(peers) for host, peers in fast_pairs.items()}
-
-
 def _short(middle: Mapping[MeshWay, float], end: int, fast: float) -> Iterator[str]:
     """Hosts that are slow at this end although enough of their peers are fast with another host."""
-    fast_with = _fast_with(middle, end, fast)
-    peers: dict[str, int] = {}
-    for pair in middle:
-        fast_hosts = fast_with.get(pair[1 - end], frozenset()) - {pair[end]}
-        peers[pair[end]] = peers.get(pair[end], 0) + bool(fast_hosts)
+    # Host at the other end → the hosts at this end with which that host is fast.
+    fast_with: dict[str, set[str]] = defaultdict(set)
+    for pair, value in middle.items():
+        if value >= fast:
+            fast_with[pair[1 - end]].add(pair[end])
+    peers = Counter(pair[end] for pair in middle if fast_with[pair[1 - end]] - {pair[end]})
     for host, most in _most(middle, end).items():
         if most < fast and peers[host] >= LEAST_PEERS:
             yield host
@@ -227,24 +211,20 @@ def host_effects(trials: Mapping[MeshWay, Sequence[float]]) -> HostEffects | Non
     3 times 1.4826 times the median absolute residual, and 3 standard deviations of the trials of a
     pair (pooled over the pairs). ``None`` below 4 hosts, or if a host has fewer than three peers.
     """
-    medians: dict[MeshWay, list[float]] = {}
+    medians: dict[MeshWay, list[float]] = defaultdict(list)
     for (host, peer), values in trials.items():
         if host != peer and values:
-            medians.setdefault((min(host, peer), max(host, peer)), []).append(median(values))
+            medians[min(host, peer), max(host, peer)].append(median(values))
     table = {pair: mean(values) for pair, values in medians.items()}
-    peers: dict[str, dict[str, float]] = {}
+    peers: dict[str, dict[str, float]] = defaultdict(dict)
     for (host, peer), value in table.items():
-        peers.setdefault(host, {})[peer] = value
-        peers.setdefault(peer, {})[host] = value
+        peers[host][peer] = peers[peer][host] = value
     if len(peers) < LEAST_POLISHED or min(map(len, peers.values())) < LEAST_POLISHED - 1:
         return None
     # Polishing may miss the best fit, so it is started from several typical values. (Among four
     # hosts, one slow host makes half of the pairs slow, and the median of all pairs is too high.)
-    sorted_trips = sorted(table.values())
-    fits = [
-        _polished(peers, start)
-        for start in (sorted_trips[0], sorted_trips[len(sorted_trips) // 4], median(sorted_trips))
-    ]
+    trips = sorted(table.values())
+    fits = [_polished(peers, at) for at in (trips[0], trips[len(trips) // 4], median(trips))]
     distances = [
         [abs(v - typical - effects[host] - effects[peer]) for (host, peer), v in table.items()]
         for effects, typical in fits
@@ -278,9 +258,8 @@ def _polished(
     for _ in range(_SWEEPS):
         largest_step = 0.0
         for host, trips in peers.items():
-            step = median(
-                [v - typical - effects[host] - effects[peer] for peer, v in trips.items()]
-            )
+            rests = [v - typical - effects[host] - effects[peer] for peer, v in trips.items()]
+            step = median(rests)
             effects[host] += step
             largest_step = max(largest_step, abs(step))
         middle = median(list(effects.values()))

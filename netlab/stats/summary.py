@@ -51,9 +51,7 @@ def median(values: Sequence[float]) -> float:
         raise ValueError("no values: nothing has a median")
     sorted_values = sorted(values)
     half = len(sorted_values) // 2
-    return (
-        sorted_values[half] if len(sorted_values) % 2 else mean(sorted_values[half - 1 : half + 1])
-    )
+    return sorted_values[half] if len(values) % 2 else mean(sorted_values[half - 1 : half + 1])
 
 
 def variance(values: Sequence[float]) -> float:
@@ -158,8 +156,10 @@ def t_quantile(probability: float, degrees: float) -> float:
     if probability < 0.5:
         return -t_quantile(1 - probability, degrees)
     target = 2 * (1 - probability)
-    # The density over the angle is this factor times the cosine to the power ν - 1.
-    top = 2 / math.sqrt(math.pi) * _gamma_ratio(degrees)
+    # The density over the angle is this factor, with Γ((ν + 1) / 2) / Γ(ν / 2), times the cosine to
+    # the power ν - 1.
+    gamma_ratio = math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2))
+    top = 2 / math.sqrt(math.pi) * gamma_ratio
     low, high = 0.0, math.pi / 2
     angle = math.atan(NormalDist().inv_cdf(probability) / math.sqrt(degrees))
     for _ in range(_MOST_STEPS):
@@ -175,11 +175,6 @@ def t_quantile(probability: float, degrees: float) -> float:
             break
         angle = nearer
     return math.sqrt(degrees) * math.tan(angle)
-
-
-def _gamma_ratio(degrees: float) -> float:
-    """Γ((ν + 1) / 2) / Γ(ν / 2)."""
-    return math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2))
 
 
 def _check_degrees(degrees: float) -> None:
@@ -288,17 +283,9 @@ def _half_width(values: Sequence[float], confidence: float) -> float:
     n = len(values)
     if n < MIN_TRIALS:
         raise ValueError(f"{n} trials: an interval needs at least {MIN_TRIALS}")
-    return _t_of(confidence, n - 1) * math.sqrt(variance(values) / n)
-
-
-def _check_confidence(confidence: float) -> None:
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence of {confidence}: a confidence must be between 0 and 1")
-
-
-def _t_of(confidence: float, degrees: int) -> float:
-    _check_confidence(confidence)
-    return t_quantile((1 + confidence) / 2, degrees)
+    return t_quantile((1 + confidence) / 2, n - 1) * math.sqrt(variance(values) / n)
 
 
 NEIGHBOURS = 6
@@ -347,12 +334,13 @@ def outliers_on_axis(
     smooth over seven values. Both limits were chosen with knowledge of the tables of one report
     from 2004; in series with normal scatter, about 1 value in 100 exceeds them.
     """
-    indexed_values = [(index, value) for index, value in enumerate(values) if value is not None]
-    if len(indexed_values) <= LEAST_NEIGHBOURS:
+    known = [(index, value) for index, value in enumerate(values) if value is not None]
+    if len(known) <= LEAST_NEIGHBOURS:
         return ()
     strays: dict[int, Outlier] = {}
-    for place, (index, value) in enumerate(indexed_values):
-        near = _nearest([figure for _, figure in indexed_values], place)
+    for place, (index, value) in enumerate(known):
+        others = sorted((abs(at - place), at, y) for at, (_, y) in enumerate(known) if at != place)
+        near = [figure for _distance, _at, figure in others[:NEIGHBOURS]]
         middle, scale = _middle_and_scale(near, print_step)
         if abs(value - middle) > STEP_LIMIT * scale:
             strays[place] = Outlier(index, value, middle, scale, "outlier")
@@ -380,11 +368,6 @@ def outliers_among_siblings(
         for index, value in enumerate(values)
         if abs(value - middle) > SIBLINGS_LIMIT * scale
     )
-
-
-def _nearest(values: Sequence[float], place: int) -> list[float]:
-    distances = sorted((abs(at - place), at) for at in range(len(values)) if at != place)
-    return [values[at] for _, at in distances[:NEIGHBOURS]]
 
 
 def _middle_and_scale(values: Sequence[float], print_step: float) -> tuple[float, float]:

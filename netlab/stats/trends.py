@@ -8,11 +8,11 @@ likely. If values depend on each other without a trend, p is too small.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from statistics import NormalDist
 
 from netlab.stats.summary import mean, median
@@ -35,9 +35,7 @@ class Trend:
 
 
 def kendall_s(values: Sequence[float]) -> int:
-    """Kendall's S: the number of pairs whose later value is greater, minus the number of pairs
-    whose later value is smaller.
-    """
+    """Kendall's S of values in this order."""
     return sum((later > earlier) - (later < earlier) for earlier, later in combinations(values, 2))
 
 
@@ -49,12 +47,10 @@ def mann_kendall(values: Sequence[float]) -> Trend:
     of a multiset, counted by their inversions). For more values, it is a normal distribution of the
     same variance, with Kendall's correction for continuity.
     """
-    s = kendall_s(values)
-    ties = _ties(values)
+    s, ties = kendall_s(values), _ties(values)
     if len(values) > EXACT_VALUES:
         return Trend(s, _normal_p(s, _variance(ties)))
-    chances = _chances(ties)
-    return Trend(s, _beyond(chances, s))
+    return Trend(s, _beyond(_chances(ties), s))
 
 
 def seasonal_kendall(seasons: Sequence[Sequence[float]]) -> Trend:
@@ -69,13 +65,9 @@ def seasonal_kendall(seasons: Sequence[Sequence[float]]) -> Trend:
         return Trend(s, _normal_p(s, sum(map(_variance, every))))
     total = {0: 1.0}
     for ties in every:
-        chances = _chances(ties)
-        distribution: dict[int, float] = {}
-        for sum_s, chance in total.items():
-            for own_s, own_chance in chances.items():
-                distribution[sum_s + own_s] = (
-                    distribution.get(sum_s + own_s, 0.0) + chance * own_chance
-                )
+        distribution: dict[int, float] = defaultdict(float)
+        for (sum_s, chance), (own_s, own_chance) in product(total.items(), _chances(ties).items()):
+            distribution[sum_s + own_s] += chance * own_chance
         total = distribution
     return Trend(s, _beyond(total, s))
 
@@ -114,33 +106,16 @@ def _chances(ties: tuple[int, ...]) -> dict[int, float]:
     for size in ties:
         for tied in range(1, size + 1):
             placed += 1
-            counts = _divided(_times(counts, placed), tied)
+            counts += [0] * (placed - tied)
+            # Times (1 - q^placed), which needs the lower coefficients as they were, and divided by
+            # (1 - q^tied), which adds the lower coefficients of the result.
+            for at in reversed(range(placed, len(counts))):
+                counts[at] -= counts[at - placed]
+            for at in range(tied, len(counts)):
+                counts[at] += counts[at - tied]
     pairs = len(counts) - 1  # pairs of different values
     orders = sum(counts)
     return {pairs - 2 * inversions: n / orders for inversions, n in enumerate(counts)}
-
-
-def _times(counts: Sequence[int], terms: int) -> list[int]:
-    """The product of a polynomial and 1 + q + … with ``terms`` terms."""
-    products, window = [], 0
-    for at in range(len(counts) + terms - 1):
-        window += counts[at] if at < len(counts) else 0
-        window -= counts[at - terms] if at >= terms else 0
-        products.append(window)
-    return products
-
-
-def _divided(counts: Sequence[int], terms: int) -> list[int]:
-    """The quotient of a polynomial and 1 + q + …, which has no remainder here."""
-    quotients: list[int] = []
-    window = 0
-    for at in range(len(counts) - terms + 1):
-        quotient = counts[at] - window
-        quotients.append(quotient)
-        window += quotient
-        if at >= terms - 1:
-            window -= quotients[at - terms + 1]
-    return quotients
 
 
 def _beyond(chances: dict[int, float], s: int) -> float:
@@ -149,12 +124,8 @@ def _beyond(chances: dict[int, float], s: int) -> float:
 
 
 def _variance(ties: Sequence[int]) -> float:
-    n = sum(ties)
-    return (_cubic(n) - sum(map(_cubic, ties))) / 18
-
-
-def _cubic(n: int) -> float:
-    return n * (n - 1) * (2 * n + 5)
+    of_all, *of_ties = (n * (n - 1) * (2 * n + 5) for n in (sum(ties), *ties))
+    return (of_all - sum(of_ties)) / 18
 
 
 def _normal_p(s: int, variance: float) -> float:

@@ -12,8 +12,6 @@ from draws import chance, drawn, seeds
 
 from netlab.stats.trends import (
     EXACT_VALUES,
-    _divided,
-    _times,
     kendall_s,
     mann_kendall,
     seasonal_kendall,
@@ -102,18 +100,24 @@ def test_the_trend_is_exact_up_to_60_values_and_40_seasons_and_normal_beyond() -
 
 
 @pytest.mark.parametrize(
-    ("polynomial", "terms", "product_"),
+    ("values", "s", "p_value"),
     [
-        ([1, 2, 4, 8, 16], 3, [1, 3, 7, 14, 28, 24, 16]),
-        ([1, 2], 4, [1, 3, 3, 3, 2]),
-        ([5, 7], 1, [5, 7]),
+        # The ten orders of two and three equal values have S of 6, 4, 2 (twice), 0 (twice), …
+        ([1, 1, 2, 2, 2], 6, 0.2),
+        ([1, 2, 1, 2, 2], 4, 0.4),
+        ([1, 2, 2, 1, 2], 2, 0.8),
+        ([1, 2, 2, 2, 1], 0, 1.0),
+        # The 24 orders of four values have 0 to 6 inversions: 1, 3, 5, 6, 5, 3, 1 of them.
+        ([1, 2, 3, 4], 6, 2 / 24),
+        ([1, 2, 4, 3], 4, 8 / 24),
+        ([2, 1, 4, 3], 2, 18 / 24),
     ],
 )
-def test_polynomials_are_multiplied_and_divided_by_sums_of_the_powers_of_q(
-    polynomial: list[int], terms: int, product_: list[int]
+def test_the_distribution_of_s_is_that_of_all_orders_of_a_multiset(
+    values: list[float], s: int, p_value: float
 ) -> None:
-    assert _times(polynomial, terms) == product_
-    assert _divided(product_, terms) == polynomial
+    trend = mann_kendall(values)
+    assert (trend.s, trend.p_value) == (s, pytest.approx(p_value))
 
 
 def test_random_values_show_a_trend_no_more_often_than_the_p_value_says() -> None:
