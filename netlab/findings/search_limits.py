@@ -5,9 +5,11 @@ A trial is a whole search; within it, frames are sent at one rate after the othe
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, compress, product
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -16,12 +18,9 @@ from netlab.findings.finding import Finding, Group, Kind, conditions_of, finding
 from netlab.findings.stream_rules import SATURATED
 from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.messages import Message, _, joined
-from netlab.trial.host_counters import HOSTS, PLACES
+from netlab.trial.host_counters import PLACES
 from netlab.trial.record import NUMBER, Record, Recorded, Status, as_number
 from netlab.units import format_share
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -29,9 +28,8 @@ if TYPE_CHECKING:
 NO_RATE = "no-rate"
 """Limit of a search in which even the lowest rate of the grid failed."""
 
-OWN_LIMITS = ("generator-bound", "receiver-bound")
+_OWN_LIMITS = ("generator-bound", "receiver-bound")
 """Limits of a search that our own hosts cause."""
-
 
 _WHOLE = 0.95
 """Minimum share of the full duration for a try to count as full. A try has a whole number of
@@ -40,9 +38,7 @@ frames, so its duration may differ a little."""
 
 @dataclass(frozen=True, slots=True)
 class Tries:
-    """The tries of one search, or of its frame loss test, in order: one element of each list per
-    try.
-    """
+    """The tries of one search, or of its frame loss test, in order."""
 
     line_share: Sequence[float] = ()
     duration_s: Sequence[float] = ()
@@ -84,16 +80,12 @@ class RateSample:
         """With header and FCS."""
         return int(str(self.record.settings["frame_bytes"]))
 
-    @property
-    def ways(self) -> int:
-        """Number of directions in which frames were sent at once."""
-        return len(self.record.flows)
-
     @cached_property
     def limit(self) -> str:
         """What ended the search, as recorded; ``NO_RATE`` if no rate passed. Empty: not known."""
         if self.record.status is not Status.OK:
-            return own_limit(self.record)
+            # The limit of our own hosts that a search without a result names.
+            return next((word for word in _OWN_LIMITS if word in (self.record.detail or "")), "")
         limit = self.record.text("limit") or ""
         return NO_RATE if limit == "device" and not self.found else limit
 
@@ -103,24 +95,9 @@ class RateSample:
         return self.per_s is not None
 
     @property
-    def limit_host(self) -> str:
-        """Key of the limiting host; empty: not known."""
-        return self.record.text("limit_host") or ""
-
-    @property
     def one_machine(self) -> bool:
         """Whether some of the hosts are one machine: each CPU load is that of the whole machine."""
         return self.record.flag("one_machine") is True
-
-    @property
-    def step_share(self) -> float | None:
-        """Step between the tried rates, as a share of the line rate."""
-        return as_number(self.record.settings.get("resolution"))
-
-    @property
-    def full_s(self) -> float | None:
-        """Duration of a full try, in seconds."""
-        return as_number(self.record.settings.get("duration_s"))
 
     @property
     def link_paced(self) -> bool:
@@ -138,16 +115,6 @@ class RateSample:
         return _tries(self.record, "loss_")
 
     @cached_property
-    def dropped(self) -> Mapping[tuple[str, str], Sequence[float]]:
-        """(key of a host, place) → frames dropped there in each of the tries; absent if none."""
-        drops = {
-            (key, place): self.record.series(f"trial_{key}_{place}_dropped_frames")
-            for key in HOSTS
-            for place in PLACES
-        }
-        return {counter: frames for counter, frames in drops.items() if frames}
-
-    @cached_property
     def line_share(self) -> float | None:
         """The found rate as a share of the line rate."""
         return None if self.per_s is None or not self.line_per_s else self.per_s / self.line_per_s
@@ -159,21 +126,16 @@ class RateSample:
         The higher rate must differ by more than 1.5 steps, the lower one by more than half a step:
         less is scatter at the limit.
         """
-        found_share, step, tries = self.line_share, self.step_share, self.tries
-        if (
-            self.record.flag("monotone") is not False
-            or found_share is None
-            or step is None
-            or self.full_s is None
-        ):
+        found, tries, settings = self.line_share, self.tries, self.record.settings
+        step, full_s = as_number(settings.get("resolution")), as_number(settings.get("duration_s"))
+        is_monotone = self.record.flag("monotone") is not False
+        if is_monotone or found is None or step is None or full_s is None:
             return False
-        least_s = _WHOLE * self.full_s
+        each = zip(tries.line_share, tries.duration_s, tries.verdicts, strict=True)
         return any(
-            (verdict == "passed" and tried_share > found_share + 1.5 * step and length_s >= least_s)
-            or (verdict in ("lost", "absorbed") and tried_share < found_share - 0.5 * step)
-            for tried_share, length_s, verdict in zip(
-                tries.line_share, tries.duration_s, tries.verdicts, strict=True
-            )
+            (verdict == "passed" and tried > found + 1.5 * step and length_s >= _WHOLE * full_s)
+            or (verdict in ("lost", "absorbed") and tried < found - 0.5 * step)
+            for tried, length_s, verdict in each
         )
 
 
@@ -185,11 +147,6 @@ class SizeSample:
     trials: tuple[RateSample, ...]
     of_trials: int
     """Number of all trials of the cell that ended."""
-
-    @property
-    def cell(self) -> str:
-        """Key of the cell."""
-        return self.trials[0].record.cell
 
     @cached_property
     def per_s(self) -> float | None:
@@ -220,17 +177,23 @@ class SizeGroup:
     sizes: tuple[tuple[RateSample, ...], ...]
     """For each size, the trials that ended."""
 
-    def showing(self, *limits: str) -> tuple[SizeSample, ...]:
-        """The sizes that have trials with one of these limits, each with these trials only."""
-        return self.where([trial for size in self.sizes for trial in size if trial.limit in limits])
+    @property
+    def trials(self) -> tuple[RateSample, ...]:
+        """The trials of all sizes."""
+        return tuple(chain.from_iterable(self.sizes))
 
-    def where(self, trials: Iterable[RateSample]) -> tuple[SizeSample, ...]:
-        """The sizes that have some of the given trials, each with these trials only."""
-        keys = {trial.key for trial in trials}
+    def where(self, shows: Callable[[RateSample], object]) -> tuple[SizeSample, ...]:
+        """The sizes that have trials for which ``shows`` is true, each with these trials only."""
         return tuple(
             SizeSample(frame_bytes=size[0].frame_bytes, trials=matches, of_trials=len(size))
             for size in self.sizes
-            if (matches := tuple(trial for trial in size if trial.key in keys))
+            if (matches := tuple(filter(shows, size)))
+        )
+
+    def showing(self, limit: str, *, found: bool | None = None) -> tuple[SizeSample, ...]:
+        """The sizes that have trials with this limit, and with or without a found rate."""
+        return self.where(
+            lambda trial: trial.limit == limit and (found is None or trial.found is found)
         )
 
 
@@ -242,18 +205,14 @@ def groups_of(run: Run) -> tuple[SizeGroup, ...]:
         for name in dict.fromkeys(name for cell in cells for name in cell.settings)
         if name not in _IN_GROUP and len({repr(cell.settings.get(name)) for cell in cells}) > 1
     ]
-    by_group: dict[Group, dict[int, list[RateSample]]] = {}
+    by_group: dict[Group, dict[int, list[RateSample]]] = defaultdict(lambda: defaultdict(list))
     for cell, _trial, record in run.stored.trials():
         sample = None if record is None else sample_of(record)
-        if cell.test != "throughput_search" or sample is None:
-            continue
-        settings = conditions_of(cell.settings, varying)
-        by_size = by_group.setdefault(Group(cell.pairing, conditions=settings), {})
-        by_size.setdefault(sample.frame_bytes, []).append(sample)
+        if cell.test == "throughput_search" and sample is not None:
+            group = Group(cell.pairing, conditions=conditions_of(cell.settings, varying))
+            by_group[group][sample.frame_bytes].append(sample)
     return tuple(
-        SizeGroup(
-            group=group, sizes=tuple(tuple(samples) for _, samples in sorted(by_size.items()))
-        )
+        SizeGroup(group=group, sizes=tuple(tuple(by_size[size]) for size in sorted(by_size)))
         for group, by_size in by_group.items()
     )
 
@@ -265,15 +224,9 @@ def sample_of(record: Record) -> RateSample | None:
     """The sample of a trial; ``None`` if it shows nothing about the hosts or the path."""
     if not isinstance(record.settings.get("frame_bytes"), int) or record.same_host:
         return None
+    sample = RateSample(record)
     failed = record.status is not Status.OK
-    if failed and (record.reason != "tester-bound" or not own_limit(record)):
-        return None
-    return RateSample(record)
-
-
-def own_limit(record: Record) -> str:
-    """The limit of our own hosts that a search without a result names; empty if it names none."""
-    return next((word for word in OWN_LIMITS if word in (record.detail or "")), "")
+    return None if failed and (record.reason != "tester-bound" or not sample.limit) else sample
 
 
 def _tries(record: Record, prefix: str) -> Tries:
@@ -288,10 +241,19 @@ def _tries(record: Record, prefix: str) -> Tries:
     return Tries(share, duration_s, sent, received, queue_ns, words)
 
 
+def _known(values: Iterable[float | None]) -> list[float]:
+    """The values; empty if any of them is not known."""
+    known = []
+    for value in values:
+        if value is None:
+            return []
+        known.append(value)
+    return known
+
+
 def _middle(values: Iterable[float | None]) -> float | None:
-    figures: Sequence[float | None] = tuple(values)
-    numbers = [figure for figure in figures if figure is not None]
-    return median(numbers) if numbers and len(numbers) == len(figures) else None
+    known = _known(values)
+    return median(known) if known else None
 
 
 def of_searches(
@@ -306,13 +268,13 @@ def of_searches(
     Its word ``sizes`` is the frame sizes as a text. If a size has several trials, the text has the
     number of trials that show the finding.
     """
-    trials = tuple(trial.key for size in size_samples for trial in size.trials)
+    trials = tuple(trial.key for trial in _trials(size_samples))
     of_trials = sum(size.of_trials for size in size_samples)
     sizes = _sizes(size_samples, group)
     if of_trials > len(size_samples) and (counted := in_trials(len(trials), of_trials)):
         sizes = _("{sizes} ({trials})", sizes=sizes, trials=counted["in_trials"])
     present = {name: word for name, word in (words or {}).items() if word}
-    cells = tuple(size.cell for size in size_samples)
+    cells = tuple(size.trials[0].record.cell for size in size_samples)
     return finding(kind, group.group, cells, figures, {"sizes": sizes, **present}, trials)
 
 
@@ -482,17 +444,18 @@ def search_limits(run: Run) -> Iterator[Finding]:
     """The limits of the searches, judged over all frame sizes."""
     for group in () if run.plan.source is not None else groups_of(run):
         yield from _of_device(group)
-        at_line = [trial for size in group.showing("line rate") for trial in size.trials]
-        paced = group.where(trial for trial in at_line if trial.link_paced)
+        paced = group.where(lambda trial: trial.limit == "line rate" and trial.link_paced)
         if paced:
             line = {"link_rate_bit_per_s": paced[0].trials[0].line_bit_per_s}
             yield _finding_of(Kind.SEARCH_LIMIT_LINE_RATE, group, paced, line)
-        yield from _own_hosts(group)
+        if sizes := group.showing("generator-bound", found=True):
+            words = {"at_host": _hosts(sizes)}
+            yield _finding_of(Kind.SEARCH_LIMIT_SENDER, group, sizes, _figures(sizes), words)
+        if sizes := group.showing("receiver-bound", found=True):
+            words = {"place": _place_of(sizes), "at_host": _hosts(sizes)}
+            yield _finding_of(Kind.SEARCH_LIMIT_RECEIVER, group, sizes, _figures(sizes), words)
         for limit, because in _BECAUSE.items():
-            sizes = group.where(
-                trial for size in group.showing(limit) for trial in size.trials if not trial.found
-            )
-            if sizes:
+            if sizes := group.showing(limit, found=False):
                 yield _finding_of(Kind.SEARCH_LIMIT_NONE, group, sizes, {}, {"because": because})
 
 
@@ -514,18 +477,16 @@ def _of_device(group: SizeGroup) -> Iterator[Finding]:
         words = {"accounted": accounted}
         yield _finding_of(Kind.SEARCH_LIMIT_BIT_RATE, group, one.sizes, figures, words)
         rest = tuple(size for size in rest if size not in one.sizes)
-    by_cpu = tuple(size for size in rest if _busy_core(size.trials))
+    by_cpu = tuple(size for size in rest if _busy_core(size))
     for sizes in (by_cpu, tuple(size for size in rest if size not in by_cpu)):
         if sizes:
             words = _core_words(sizes)
             yield _finding_of(Kind.SEARCH_LIMIT_DEVICE, group, sizes, _figures(sizes), words)
     # Sizes at which the device lost no frames at the next higher rate, but delayed them.
-    trials = [
-        trial for size in group.showing("device") for trial in size.trials if _absorbed_ns(trial)
-    ]
-    if trials:
-        queue = {"queue_ns": median(_absorbed_ns(trial) for trial in trials)}
-        yield _finding_of(Kind.SEARCH_LIMIT_QUEUE, group, group.where(trials), queue)
+    queued = group.where(lambda trial: trial.limit == "device" and _absorbed_ns(trial))
+    if queued:
+        queue = {"queue_ns": median(map(_absorbed_ns, _trials(queued)))}
+        yield _finding_of(Kind.SEARCH_LIMIT_QUEUE, group, queued, queue)
 
 
 def _absorbed_ns(sample: RateSample) -> float:
@@ -533,96 +494,72 @@ def _absorbed_ns(sample: RateSample) -> float:
     if not sample.upper_per_s or not sample.line_per_s:
         return 0.0
     share, tries = sample.upper_per_s / sample.line_per_s, sample.tries
-    outcomes = [
-        (verdict, queue_ns)
-        for tried_share, verdict, queue_ns in zip(
-            tries.line_share, tries.verdicts, tries.queue_ns, strict=True
-        )
-        if abs(tried_share - share) < _SAME_SHARE
-    ]
-    if any(verdict == "lost" for verdict, _ in outcomes):
+    each = zip(tries.line_share, tries.verdicts, tries.queue_ns, strict=True)
+    at_share = [(verdict, ns) for tried, verdict, ns in each if abs(tried - share) < _SAME_SHARE]
+    if any(verdict == "lost" for verdict, _ in at_share):
         return 0.0
-    return max((queue_ns for verdict, queue_ns in outcomes if verdict == "absorbed"), default=0.0)
+    return max((queue_ns for verdict, queue_ns in at_share if verdict == "absorbed"), default=0.0)
 
 
 _SAME_SHARE = 1e-6
 """Maximum difference between two equal shares of the line rate: a step is at least 0.01 %."""
 
 
-def _own_hosts(group: SizeGroup) -> Iterator[Finding]:
-    for limit, kind in (
-        ("generator-bound", Kind.SEARCH_LIMIT_SENDER),
-        ("receiver-bound", Kind.SEARCH_LIMIT_RECEIVER),
-    ):
-        of_limit = [trial for size in group.showing(limit) for trial in size.trials if trial.found]
-        size_samples = group.where(of_limit)
-        if size_samples:
-            words = {"place": _place_of(of_limit)} if limit == "receiver-bound" else {}
-            yield _finding_of(
-                kind,
-                group,
-                size_samples,
-                _figures(size_samples),
-                {**words, "at_host": _hosts(of_limit)},
-            )
+def _trials(size_samples: Iterable[SizeSample]) -> list[RateSample]:
+    return [trial for size in size_samples for trial in size.trials]
 
 
-def _hosts(trials: Sequence[RateSample]) -> Message | str:
+def _hosts(size_samples: Iterable[SizeSample]) -> Message | str:
     """Names of the limiting hosts; empty if the name of any of them is not known."""
-    names = dict.fromkeys(trial.limit_host for trial in trials)
+    names = dict.fromkeys(t.record.text("limit_host") or "" for t in _trials(size_samples))
     return "" if "" in names else joined(", ", names)
 
 
-def _place_of(trials: Sequence[RateSample]) -> Message | str:
+def _place_of(size_samples: Iterable[SizeSample]) -> Message | str:
     """Text for the place where our receivers dropped the most frames; empty if not known."""
-    counts: dict[str, float] = {}
-    for trial in trials:
-        bad = [
-            number
-            for number, verdict in enumerate(trial.tries.verdicts)
-            if verdict == "tester-loss"
-        ]
-        for (key, place), frames in trial.dropped.items():
-            if key in ("client", "server") and len(frames) == len(trial.tries.verdicts):
-                counts[place] = counts.get(place, 0) + sum(frames[number] for number in bad)
-    most = max(counts, key=lambda place: counts[place], default="")
+    counts: dict[str, float] = defaultdict(float)
+    for trial, host, place in product(_trials(size_samples), ("client", "server"), PLACES):
+        frames = trial.record.series(f"trial_{host}_{place}_dropped_frames")
+        lost = [verdict == "tester-loss" for verdict in trial.tries.verdicts]
+        if len(frames) == len(lost):
+            counts[place] += sum(compress(frames, lost))
+    most = max(counts, key=counts.__getitem__, default="")
     return _PLACES[most] if most and counts[most] > 0 else ""
 
 
-def _busy_core(trials: Sequence[RateSample]) -> bool:
-    """Whether a core of the device is known to be saturated.
+def _cores(trials: Sequence[RateSample]) -> list[float]:
+    """The load of the device's busiest core in each trial; empty if it is not known.
 
-    False if hosts share a machine: the busiest core may be the core of our sender, which is always
-    busy to hold its rate.
+    It is not known if hosts share a machine: the busiest core may be the core of our sender, which
+    is always busy to hold its rate.
     """
-    core_shares = [trial.core_share for trial in trials if trial.core_share is not None]
-    separate = not any(trial.one_machine for trial in trials)
-    return separate and len(core_shares) == len(trials) and median(core_shares) >= SATURATED
+    apart = not any(trial.one_machine for trial in trials)
+    return _known(trial.core_share for trial in trials) if apart else []
+
+
+def _busy_core(size: SizeSample) -> bool:
+    """Whether a core of the device is known to be saturated."""
+    cores = _cores(size.trials)
+    return bool(cores) and median(cores) >= SATURATED
 
 
 def _core_words(size_samples: Sequence[SizeSample]) -> dict[str, str]:
     """``device``: the device's name if a core was saturated with every size. ``idle_device``: its
     name if no core was busy in any trial.
     """
-    trials = [trial for size in size_samples for trial in size.trials]
-    if all(_busy_core(size.trials) for size in size_samples):
-        return {"device": _hosts(trials)}
-    core_shares = [trial.core_share for trial in trials if trial.core_share is not None]
-    apart = len(core_shares) == len(trials) and not any(trial.one_machine for trial in trials)
-    return {"idle_device": _hosts(trials)} if apart and max(core_shares) < IDLE else {}
+    if all(map(_busy_core, size_samples)):
+        return {"device": _hosts(size_samples)}
+    cores = _cores(_trials(size_samples))
+    return {"idle_device": _hosts(size_samples)} if cores and max(cores) < IDLE else {}
 
 
 def _figures(size_samples: Sequence[SizeSample]) -> dict[str, float | None]:
     """Lowest and highest found rate, and the median load of the limiting host's busiest core."""
-    rates = [size.per_s for size in size_samples]
-    known_rates = [rate for rate in rates if rate is not None]
-    cores = [trial.core_share for size in size_samples for trial in size.trials]
-    known_cores = [share for share in cores if share is not None]
-    all_known = len(known_cores) == len(cores) and bool(cores)
+    rates = _known(size.per_s for size in size_samples)
     return {
-        "least_found_frames_per_s": min(known_rates) if len(known_rates) == len(rates) else None,
-        "most_found_frames_per_s": max(known_rates) if len(known_rates) == len(rates) else None,
-        "busiest_core_share": median(known_cores) if all_known else None,
+        "least_found_frames_per_s": min(rates, default=None),
+        "most_found_frames_per_s": max(rates, default=None),
+        "busiest_core_share": _middle(trial.core_share for trial in _trials(size_samples)),
     }
 
 
@@ -633,6 +570,5 @@ def _finding_of(
     figures: Mapping[str, float | None],
     words: Mapping[str, str] | None = None,
 ) -> Finding:
-    rates = rates_of(size_samples)
-    all_words = {**(words or {}), **({"rates": rates} if rates else {})}
+    all_words = {**(words or {}), "rates": rates_of(size_samples) or ""}
     return of_searches(kind, group, size_samples, figures, all_words)

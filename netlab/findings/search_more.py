@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import astuple, dataclass
+from functools import partial
+from itertools import chain
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -26,80 +30,45 @@ def doubts(run: Run) -> Iterator[Finding]:
     and flow control.
     """
     for group in () if run.plan.source is not None else groups_of(run):
-        jumps = group.where(trial for size in group.sizes for trial in size if trial.jumps)
-        if jumps:
+        if jumps := group.where(lambda trial: trial.jumps):
             yield of_searches(Kind.SEARCH_DOUBT_NOT_MONOTONE, group, jumps, {})
-        yield from _outrun(group)
-        yield from _capped(group)
-        yield from _paused(group)
+        if faster := group.where(_is_faster):
+            line = {"link_rate_bit_per_s": faster[0].trials[0].line_bit_per_s}
+            yield of_searches(Kind.SEARCH_DOUBT_OUTRUN, group, faster, line)
+        if capped := group.where(_capped_bytes):
+            requested, effective = zip(*chain(*map(_capped_bytes, group.trials)), strict=True)
+            figures = {"asked_buffer_bytes": max(requested), "least_buffer_bytes": min(effective)}
+            yield of_searches(Kind.SOCKET_BUFFER_SEARCH_CAPPED, group, capped, figures)
+        # Pause frames hide loss: a queue that becomes full drops no frames, but stops the queue
+        # before it, which then fills.
+        if paused := group.where(_pause_frames):
+            frames = {"pause_frames": sum(map(_pause_frames, group.trials))}
+            yield of_searches(Kind.SEARCH_DOUBT_PAUSED, group, paused, frames)
 
 
-def _outrun(group: SizeGroup) -> Iterator[Finding]:
-    """Senders faster than the line rate. Older records, which lack the size of the sender's buffer,
-    are left out: they count data that are still in the buffer as sent.
+def _is_faster(trial: RateSample) -> bool:
+    """Whether a sender was faster than the line rate. Older records, which lack the size of the
+    sender's buffer, are left out: they count data that are still in the buffer as sent.
     """
-    faster = group.where(
-        trial
-        for size in group.sizes
-        for trial in size
-        if not trial.link_paced
-        and any(name.endswith("sender_send_buffer_bytes") for name in trial.record.values)
-    )
-    if faster:
-        line = {"link_rate_bit_per_s": faster[0].trials[0].line_bit_per_s}
-        yield of_searches(Kind.SEARCH_DOUBT_OUTRUN, group, faster, line)
+    names = trial.record.values
+    return not trial.link_paced and any(n.endswith("sender_send_buffer_bytes") for n in names)
 
 
-def _capped(group: SizeGroup) -> Iterator[Finding]:
-    capped = {
-        trial.key: sizes
-        for size in group.sizes
-        for trial in size
-        if (sizes := _capped_bytes(trial.record.values))
-    }
-    size_samples = group.where(
-        trial for size in group.sizes for trial in size if trial.key in capped
-    )
-    if size_samples:
-        requested, effective = zip(
-            *(pair for pairs in capped.values() for pair in pairs), strict=True
-        )
-        figures = {"asked_buffer_bytes": max(requested), "least_buffer_bytes": min(effective)}
-        yield of_searches(Kind.SOCKET_BUFFER_SEARCH_CAPPED, group, size_samples, figures)
+def _pause_frames(trial: RateSample) -> float:
+    return sum(trial.record.number(name) or 0 for name in _PAUSE_FRAMES)
 
 
-def _paused(group: SizeGroup) -> Iterator[Finding]:
-    """Pause frames. They hide loss: a queue that becomes full drops no frames, but stops the queue
-    before it, which then fills.
-    """
-    frames = {
-        trial.key: count
-        for size in group.sizes
-        for trial in size
-        if (count := sum(trial.record.number(name) or 0 for name in _PAUSE_FRAMES))
-    }
-    size_samples = group.where(
-        trial for size in group.sizes for trial in size if trial.key in frames
-    )
-    if size_samples:
-        yield of_searches(
-            Kind.SEARCH_DOUBT_PAUSED, group, size_samples, {"pause_frames": sum(frames.values())}
-        )
-
-
-def _capped_bytes(values: Mapping[str, Value]) -> list[tuple[float, float]]:
+def _capped_bytes(trial: RateSample) -> list[tuple[float, float]]:
     """Requested and effective bytes of each end whose buffer is smaller than requested."""
-    names = [name.removesuffix("_capped") for name in values if name.endswith("_buffer_capped")]
-    pairs = [
-        (as_number(values.get(f"{name}_requested_bytes")), as_number(values.get(f"{name}_bytes")))
-        for name in names
-        if values[f"{name}_capped"] == 1
-    ]
-    return [
-        (requested, effective)
-        for requested, effective in pairs
-        if requested is not None and effective is not None
-    ]
+    values, pairs = trial.record.values, []
+    for name in values:
+        if name.endswith("_buffer_capped") and values[name] == 1:
+            buffer = name.removesuffix("_capped")
+            requested = as_number(values.get(f"{buffer}_requested_bytes"))
+            effective = as_number(values.get(f"{buffer}_bytes"))
+            if requested is not None and effective is not None:
+                pairs.append((requested, effective))
+    return pairs
 
 
 SLOWED = 0.9
@@ -155,26 +124,37 @@ class _Overload:
 
 
 def _losses(group: SizeGroup) -> Iterator[Finding]:
-    trials = [trial for size in group.sizes for trial in size]
-    overloads = {
-        trial.key: overload for trial in trials if (overload := _overload(trial)) is not None
-    }
-    slowed = group.where(
-        trial for trial in trials if trial.key in overloads and overloads[trial.key].slows
-    )
+    overloads = {trial.key: load for trial in group.trials if (load := _overload(trial))}
+    slowed = group.where(lambda trial: trial.key in overloads and overloads[trial.key].slows)
+    steady = group.where(lambda trial: trial.key in overloads and not overloads[trial.key].slows)
     if slowed:
-        parts = {"overloads": _listed(slowed, overloads, _came_out)}
+        texts = [
+            _(
+                "{out}/s of {sent}/s at {size} bytes ({found}/s pass without loss)",
+                out=f"{load.out_per_s:,.0f}",
+                sent=f"{load.sent_per_s:,.0f}",
+                size=frame_bytes,
+                found=f"{load.found_per_s:,.0f}",
+            )
+            for frame_bytes, load in _medians(slowed, overloads)
+        ]
         least = min(overloads[trial.key].out_share for size in slowed for trial in size.trials)
-        figures = {"least_forwarded_share": least}
+        figures, parts = {"least_forwarded_share": least}, {"overloads": joined(", ", texts)}
         yield of_searches(Kind.FRAME_LOSS_OVERLOAD, group, slowed, figures, parts)
-    steady = group.where(
-        trial for trial in trials if trial.key in overloads and not overloads[trial.key].slows
-    )
     if steady:
-        parts = {"losses": _listed(steady, overloads, _was_lost)}
+        texts = [
+            _(
+                "{share} of {sent}/s at {size} bytes",
+                share=format_share(load.lost_share),
+                sent=f"{load.sent_per_s:,.0f}",
+                size=frame_bytes,
+            )
+            for frame_bytes, load in _medians(steady, overloads)
+        ]
         most = max(overloads[trial.key].lost_share for size in steady for trial in size.trials)
-        yield of_searches(Kind.FRAME_LOSS_STEADY, group, steady, {"most_lost_share": most}, parts)
-    own = group.where(trial for trial in trials if set(_OWN) & set(trial.losses.verdicts))
+        figures, parts = {"most_lost_share": most}, {"losses": joined(", ", texts)}
+        yield of_searches(Kind.FRAME_LOSS_STEADY, group, steady, figures, parts)
+    own = group.where(lambda trial: set(_OWN) & set(trial.losses.verdicts))
     if own:
         shares = {
             share
@@ -195,7 +175,7 @@ def _overload(sample: RateSample) -> _Overload | None:
     overloads = [
         _Overload(sent_frames / each_s, received_frames / each_s, sample.per_s)
         for verdict, sent_frames, received_frames, duration_s in tries
-        if verdict == "lost" and (each_s := duration_s * sample.ways) > 0
+        if verdict == "lost" and (each_s := duration_s * len(sample.record.flows)) > 0
     ]
     more = [overload for overload in overloads if overload.sent_per_s >= MORE * sample.per_s]
     slowed = [overload for overload in more if overload.slows]
@@ -204,50 +184,22 @@ def _overload(sample: RateSample) -> _Overload | None:
     return max(more, key=lambda overload: overload.sent_per_s, default=None)
 
 
-def _listed(
-    size_samples: Iterable[SizeSample],
-    overloads: Mapping[tuple[str, int], _Overload],
-    form: Callable[[int, _Overload], Message],
-) -> Message:
-    """The text of each size, joined; the figures in it are medians over the trials of the size."""
-    parts = []
+def _medians(
+    size_samples: Iterable[SizeSample], overloads: Mapping[tuple[str, int], _Overload]
+) -> Iterator[tuple[int, _Overload]]:
+    """For each frame size, the medians over its trials."""
     for size in size_samples:
         loads = [overloads[trial.key] for trial in size.trials]
-        middle = _Overload(
-            median(load.sent_per_s for load in loads),
-            median(load.out_per_s for load in loads),
-            median(load.found_per_s for load in loads),
-        )
-        parts.append(form(size.frame_bytes, middle))
-    return joined(", ", parts)
-
-
-def _came_out(frame_bytes: int, load: _Overload) -> Message:
-    return _(
-        "{out}/s of {sent}/s at {size} bytes ({found}/s pass without loss)",
-        out=f"{load.out_per_s:,.0f}",
-        sent=f"{load.sent_per_s:,.0f}",
-        size=frame_bytes,
-        found=f"{load.found_per_s:,.0f}",
-    )
-
-
-def _was_lost(frame_bytes: int, load: _Overload) -> Message:
-    return _(
-        "{share} of {sent}/s at {size} bytes",
-        share=format_share(load.lost_share),
-        sent=f"{load.sent_per_s:,.0f}",
-        size=frame_bytes,
-    )
+        sent, out, found = zip(*map(astuple, loads), strict=True)
+        yield size.frame_bytes, _Overload(median(sent), median(out), median(found))
 
 
 def _bursts(group: SizeGroup) -> Iterator[Finding]:
-    trials = [trial for size in group.sizes for trial in size]
     device = group.where(
-        trial
-        for trial in trials
-        if trial.record.value("back_to_back_limit") == "device"
-        and trial.record.number("back_to_back_frames") is not None
+        lambda trial: (
+            _has_burst_limit("device", trial)
+            and trial.record.number("back_to_back_frames") is not None
+        )
     )
     if device:
         texts = []
@@ -263,17 +215,16 @@ def _bursts(group: SizeGroup) -> Iterator[Finding]:
                 waiting=f"{queued_frames:,.0f}",
             )
             texts.append(text)
-        first = device[0].trials[0].record.number("back_to_back_frames")
-        figures = {"burst_frames": first}
-        yield of_searches(
-            Kind.BACK_TO_BACK_DEVICE, group, device, figures, {"bursts": joined(", ", texts)}
-        )
+        figures = {"burst_frames": device[0].trials[0].record.number("back_to_back_frames")}
+        words = {"bursts": joined(", ", texts)}
+        yield of_searches(Kind.BACK_TO_BACK_DEVICE, group, device, figures, words)
     for limit, because in _NO_BURST.items():
-        own = group.where(
-            trial for trial in trials if trial.record.value("back_to_back_limit") == limit
-        )
-        if own:
+        if own := group.where(partial(_has_burst_limit, limit)):
             yield of_searches(Kind.BACK_TO_BACK_OWN_HOSTS, group, own, {}, {"because": because})
+
+
+def _has_burst_limit(limit: str, trial: RateSample) -> bool:
+    return trial.record.text("back_to_back_limit") == limit
 
 
 OVER = 4
@@ -324,7 +275,7 @@ def cells_of_payloads(run: Run) -> Iterator[list[Record]]:
     """For each cell with payload searches over a cable: the records of its trials that have a
     result.
     """
-    cells: dict[str, list[Record]] = {}
+    cells: dict[str, list[Record]] = defaultdict(list)
     for cell, _trial, record in run.stored.trials():
         if (
             cell.test == "payload_search"
@@ -332,7 +283,7 @@ def cells_of_payloads(run: Run) -> Iterator[list[Record]]:
             and record.status is Status.OK
             and record.values.get("same_host") is not True
         ):
-            cells.setdefault(cell.key, []).append(record)
+            cells[cell.key].append(record)
     if run.plan.source is None:
         yield from cells.values()
 
@@ -360,28 +311,23 @@ def way_of(record: Record, prefix: str) -> WayFound | None:
     )
 
 
-# ---- the result ----------------------------------------------------------------------------------
-
-
 def _answers(records: Sequence[Record]) -> Iterator[Finding]:
     """One finding per different result: for both directions if they agree, otherwise per
     direction.
     """
-    by_answer: dict[tuple[str, _Answer], list[int]] = {}
+    # (direction, payload, path MTU, evidence) → the trials
+    by_answer: dict[tuple[Message, int, int | None, str], list[int]] = defaultdict(list)
     for record in records:
-        ways = {prefix: way_of(record, prefix) for prefix in _WAYS}
-        answers = {
-            prefix: (way.payload_bytes, way.path_mtu_bytes, way.evidence)
-            for prefix, way in ways.items()
-            if way is not None
+        answers: dict[Message, tuple[int, int | None, str]] = {
+            direction: (way.payload_bytes, way.path_mtu_bytes, way.evidence)
+            for prefix, (_other, direction) in _WAYS.items()
+            if (way := way_of(record, prefix)) is not None
         }
         if len(answers) == len(_WAYS) and len(set(answers.values())) == 1:
-            answers = {_BOTH: answers[""]}
-        for prefix, answer in answers.items():
-            by_answer.setdefault((prefix, answer), []).append(record.trial)
-    for (prefix, answer), trials in by_answer.items():
-        payload_bytes, mtu_bytes, evidence = answer
-        direction = "" if prefix == _BOTH else _WAYS[prefix][1]
+            answers = {_("both ways"): next(iter(answers.values()))}
+        for direction, answer in answers.items():
+            by_answer[direction, *answer].append(record.trial)
+    for (direction, payload_bytes, mtu_bytes, evidence), trials in by_answer.items():
         words = {
             "way": _way_and_trials(direction, len(trials), len(records)),
             "known_by": _KNOWN_BY.get(evidence, ""),
@@ -390,31 +336,22 @@ def _answers(records: Sequence[Record]) -> Iterator[Finding]:
         yield _finding_of(Kind.PAYLOAD_FOUND, records, trials, figures, words)
 
 
-_BOTH = "both"
-_Answer = tuple[int, int | None, str]
-"""Payload, path MTU, evidence."""
-
-
-# ---- less than the interface's MTU ---------------------------------------------------------------
-
-
 def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterator[Finding]:
     """Findings about paths that carry only shorter packets than the sender's interface or the link
     allows.
     """
-    by_place: dict[tuple[int, str, str], list[int]] = {}
+    by_place: dict[tuple[int, str, str], list[int]] = defaultdict(list)
     figures_of: dict[tuple[int, str, str], dict[str, float | None]] = {}
     for record in records:
         way = way_of(record, prefix)
-        kind = None if way is None else _narrow_kind(way, link)
-        if way is None or kind is None or way.path_mtu_bytes is None:
+        if way is None or way.path_mtu_bytes is None or not _is_narrow(way, link):
             continue
         # The receiving host, if the MTU of its interface is the limit.
         other_mtu, place = way.other_mtu_bytes, ""
         if other_mtu is not None and other_mtu <= way.path_mtu_bytes <= other_mtu + OVER:
             place = record.client if prefix else record.server
-        key = (way.path_mtu_bytes, kind, place)
-        by_place.setdefault(key, []).append(way.trial)
+        key = (way.path_mtu_bytes, way.evidence, place)
+        by_place[key].append(way.trial)
         figures_of[key] = {
             "path_mtu_bytes": way.path_mtu_bytes,
             "interface_mtu_bytes": way.interface_mtu_bytes,
@@ -422,31 +359,23 @@ def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterat
             "payload_message_bytes": way.payload_bytes,
         }
     for key, trials in by_place.items():
-        _mtu_bytes, kind, place = key
-        words = {
-            "way": _way_and_trials(_WAYS[prefix][1], len(trials), len(records)),
-            "narrow_host": place,
-        }
-        if kind != "timeout":
-            words["known_by"] = _KNOWN_BY[kind]
-        finding_kind = (
-            Kind.MTU_MISMATCH_BLACK_HOLE if kind == "timeout" else Kind.MTU_MISMATCH_REPORTED
-        )
-        yield _finding_of(finding_kind, records, trials, figures_of[key], words)
+        _mtu_bytes, evidence, place = key
+        way_words = _way_and_trials(_WAYS[prefix][1], len(trials), len(records))
+        words = {"way": way_words, "narrow_host": place}
+        kind = Kind.MTU_MISMATCH_BLACK_HOLE
+        if evidence != "timeout":
+            kind, words["known_by"] = Kind.MTU_MISMATCH_REPORTED, _KNOWN_BY[evidence]
+        yield _finding_of(kind, records, trials, figures_of[key], words)
 
 
-def _narrow_kind(way: WayFound, link: Link | None) -> str | None:
-    """The evidence that the path carries only shorter packets; ``None`` if there is none."""
+def _is_narrow(way: WayFound, link: Link | None) -> bool:
+    """Whether there is evidence that the path carries only shorter packets."""
     mtu, own = way.path_mtu_bytes, way.interface_mtu_bytes
-    if mtu is None:
-        return None
-    if way.evidence == "timeout":
-        return "timeout" if own is None or mtu < own else None
-    if way.evidence in ("icmp", "dropped"):
-        return way.evidence if own is None or mtu < own else None
+    if mtu is None or way.evidence not in ("timeout", "icmp", "dropped", "mss"):
+        return False
     if way.evidence == "mss":
-        return "mss" if link is not None and mtu < link.mtu_bytes else None
-    return None
+        return link is not None and mtu < link.mtu_bytes
+    return own is None or mtu < own
 
 
 def _fragments_lost(records: Sequence[Record], prefix: str) -> Iterator[Finding]:
@@ -466,14 +395,9 @@ def _fragments_lost(records: Sequence[Record], prefix: str) -> Iterator[Finding]
         yield _finding_of(Kind.FRAGMENTS_LOST, records, [way.trial for way in ways], figures, words)
 
 
-# ---- shared functions ----------------------------------------------------------------------------
-
-
-def _way_and_trials(way: Message | str, times: int, number_of: int) -> Message | str:
+def _way_and_trials(way: Message, times: int, number_of: int) -> Message:
     in_words = in_trials(times, number_of).get("in_trials")
-    if in_words is None:
-        return way or _("both ways")
-    return _("{way}, {trials}", way=way or _("both ways"), trials=in_words)
+    return way if in_words is None else _("{way}, {trials}", way=way, trials=in_words)
 
 
 def _finding_of(
@@ -511,19 +435,15 @@ def byte_more(run: Run, link: Link | None) -> Iterator[Finding]:
     segments independently of the message size.
     """
     for records in cells_of_payloads(run):
-        measured_steps = [step for record in records if (step := _step(record)) is not None]
-        if not measured_steps or records[0].settings.get("protocol") != "UDP":
-            continue
         costly = []
-        for step in measured_steps:
+        for step in filter(None, map(_step, records)):
             below, above = step[2:]
             falls = median(below) - median(above)
             spread = max(max(rates) - min(rates) for rates in (below, above))
             if falls > LEAST * median(below) and falls > SCATTER * spread:
                 costly.append(step)
-        if 2 * len(costly) <= len(records):
-            continue
-        yield _finding(records, costly, link)
+        if 2 * len(costly) > len(records) and records[0].settings.get("protocol") == "UDP":
+            yield _costly(records, costly, link)
 
 
 _Step = tuple[int, int, list[float], list[float]]
@@ -548,7 +468,7 @@ def _step(record: Record) -> _Step | None:
     return way.trial, way.payload_bytes, below, above
 
 
-def _finding(records: Sequence[Record], steps: Sequence[_Step], link: Link | None) -> Finding:
+def _costly(records: Sequence[Record], steps: Sequence[_Step], link: Link | None) -> Finding:
     cell, payload_bytes = records[0].cell, steps[0][1]
     below = median(median(step[2]) for step in steps)
     above = median(median(step[3]) for step in steps)
@@ -571,15 +491,10 @@ def _ceiling(record: Record, message_bytes: int, link: Link | None) -> float | N
     way = way_of(record, "")
     if link is None or way is None or way.path_mtu_bytes is None:
         return None
-    version = ip_version_of(record.settings)
-    try:
+    version, mtu_bytes = ip_version_of(record.settings), min(way.path_mtu_bytes, link.mtu_bytes)
+    rate, vlan = link.rate_bit_per_s, link.vlan
+    with suppress(ValueError):
         return ceiling_bit_per_s(
-            link.rate_bit_per_s,
-            "UDP",
-            message_bytes,
-            min(way.path_mtu_bytes, link.mtu_bytes),
-            ip_version=version,
-            vlan=link.vlan,
+            rate, "UDP", message_bytes, mtu_bytes, ip_version=version, vlan=vlan
         )
-    except ValueError:
-        return None
+    return None
