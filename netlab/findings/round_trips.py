@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
@@ -83,17 +84,25 @@ class TripCell:
         """The trials that were not disturbed."""
         return tuple(trial for trial in self.trials if not trial.disturbed)
 
+    def finding(
+        self,
+        kind: Kind,
+        trials: Sequence[TripTrial],
+        figures: Mapping[str, float | None],
+        words: Mapping[str, str] | None = None,
+    ) -> Finding:
+        """A finding that these trials of the cell show, with their number in figures and words."""
+        figures = {**figures, "trials": len(trials), "of_trials": len(self.trials)}
+        words = {**(words or {}), **in_trials(len(trials), len(self.trials))}
+        keys = tuple(sorted(trial.record.key for trial in trials))
+        return finding(kind, self.group, (self.cell,), figures, words, keys)
+
 
 def trip_cells(series: Iterable[Series]) -> Iterator[TripCell]:
     """Every cell of the tests in ``WHAT`` that has a trial with a result, series by series."""
     for one_series in series:
         for point in one_series.points if one_series.test in WHAT else ():
-            records = (
-                record
-                for record in point.records
-                if record is not None and record.status is Status.OK
-            )
-            trials = tuple(TripTrial(record) for record in records)
+            trials = tuple(TripTrial(r) for r in point.records if r and r.status is Status.OK)
             if trials:
                 yield TripCell(one_series.group, point.cell, one_series.test, trials)
 
@@ -119,16 +128,11 @@ def below_floor(series: Iterable[Series], link: Link | None) -> tuple[Finding, .
         return ()
     groups: dict[tuple[str, Group], list[TripCell]] = defaultdict(list)
     for cell in trip_cells(series):
-        of_cell = cell.group
-        groups[cell.test, Group(of_cell.pairing, of_cell.protocol, of_cell.message_bytes)].append(
-            cell
-        )
-    findings = [
-        below
-        for (test, group), cells in groups.items()
-        if (below := _of_group(test, group, cells, link)) is not None
-    ]
-    return tuple(sorted(findings, key=lambda below: "typical_trip_ns" not in below.evidence))
+        group = Group(cell.group.pairing, cell.group.protocol, cell.group.message_bytes)
+        groups[cell.test, group].append(cell)
+    findings = (_of_group(test, group, cells, link) for (test, group), cells in groups.items())
+    below = filter(None, findings)
+    return tuple(sorted(below, key=lambda finding: "typical_trip_ns" not in finding.evidence))
 
 
 def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) -> Finding | None:
@@ -199,22 +203,15 @@ def _packets(trial: TripTrial, end: str, size: int, link: Link) -> tuple[int, ..
     """Sizes of the IP packets of one message. If an option or the path's MTU is unknown, the floor
     is too low, never too high.
     """
-    path_mtu = trial.number(f"{end}_path_mtu_bytes")
-    mtu = link.mtu_bytes if path_mtu is None else round(path_mtu)
-    mss = trial.number("mss_bytes")
-    try:
+    path_mtu, mss = trial.number(f"{end}_path_mtu_bytes"), trial.number("mss_bytes")
+    version, mtu = ip_version_of(trial.record.settings), link.mtu_bytes
+    stamps, mss_bytes = trial.flag("tcp_timestamps") is True, None if mss is None else round(mss)
+    with suppress(ValueError):
         if trial.record.settings.get("protocol") == "UDP":
-            return packets("UDP", size, mtu, ip_version=ip_version_of(trial.record.settings))
-        return packets(
-            "TCP",
-            size,
-            link.mtu_bytes,
-            ip_version=ip_version_of(trial.record.settings),
-            timestamps=trial.record.values.get("tcp_timestamps") is True,
-            mss_bytes=None if mss is None else round(mss),
-        )
-    except ValueError:
-        return None
+            mtu = mtu if path_mtu is None else round(path_mtu)
+            return packets("UDP", size, mtu, ip_version=version)
+        return packets("TCP", size, mtu, ip_version=version, timestamps=stamps, mss_bytes=mss_bytes)
+    return None
 
 
 def _requested(trial: TripTrial, name: str) -> float | None:
@@ -288,22 +285,17 @@ class Waiting:
 def waited(series: Iterable[Series]) -> Iterator[Finding]:
     """A warning for each cell with trials whose round trips are longer because of waits."""
     for cell in trip_cells(series):
-        longer = waiting_of(cell)
-        if not longer:
-            continue
-        worst, best_ns = max(longer, key=lambda entry: entry[0].share)
-        figures: dict[str, float | None] = {
-            "mean_trip_ns": worst.mean_ns,
-            "waited_trip_ns": worst.longest_ns * worst.trial.under_way / worst.number,
-            "waited_share": worst.share,
-            "best_trip_ns": best_ns,
-            "trials": len(longer),
-            "of_trials": len(cell.trials),
-        }
-        words = {"cause": WORDS[worst.wait, worst.end], **in_trials(len(longer), len(cell.trials))}
-        trials = tuple(waiting_trial.trial.record.key for waiting_trial, _best in longer)
-        kind = Kind.TRIP_WAITED_FOR_CPU
-        yield finding(kind, cell.group, (cell.cell,), figures, words, trials)
+        if longer := waiting_of(cell):
+            worst, best_ns = max(longer, key=lambda entry: entry[0].share)
+            figures = {
+                "mean_trip_ns": worst.mean_ns,
+                "waited_trip_ns": worst.longest_ns * worst.trial.under_way / worst.number,
+                "waited_share": worst.share,
+                "best_trip_ns": best_ns,
+            }
+            words = {"cause": WORDS[worst.wait, worst.end]}
+            trials = [waiting_trial.trial for waiting_trial, _best in longer]
+            yield cell.finding(Kind.TRIP_WAITED_FOR_CPU, trials, figures, words)
 
 
 def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
@@ -313,17 +305,13 @@ def waiting_of(cell: TripCell) -> list[tuple[Waiting, float | None]]:
     """
     candidates = [candidate for trial in cell.calm if (candidate := waiting(trial)) is not None]
     longer: list[tuple[Waiting, float | None]] = []
-    for candidate in candidates:
-        if candidate.share < LEAST_SHARE:
-            continue
+    for candidate in (candidate for candidate in candidates if candidate.share >= LEAST_SHARE):
         fewer = [sibling for sibling in candidates if sibling.each_ns < HALF * candidate.each_ns]
         # A quota that throttled the end in more than a twentieth of its periods.
-        periods, throttled_periods = (
-            candidate.trial.number(f"{candidate.end}_quota_{name}") or 0.0
-            for name in ("periods", "throttled_periods")
-        )
-        throttled = periods > 0 and throttled_periods > LEAST_SHARE * periods
-        if not fewer and candidate.wait == "quota" and throttled:
+        quota, number = f"{candidate.end}_quota", candidate.trial.number
+        periods, throttled = number(f"{quota}_periods"), number(f"{quota}_throttled_periods")
+        is_throttled = bool(periods) and (throttled or 0.0) > LEAST_SHARE * (periods or 0.0)
+        if not fewer and candidate.wait == "quota" and is_throttled:
             longer.append((candidate, None))
         elif fewer and _explains(candidate, fewer):
             longer.append((candidate, median(sibling.mean_ns for sibling in fewer)))
@@ -369,15 +357,9 @@ def waiting(trial: TripTrial) -> Waiting | None:
             waits["steal", end] = stolen_share * window_ns
     if not waits:
         return None
-    of_ends = [
-        max(
-            (ns for (wait, end), ns in waits.items() if end == side and wait != "steal"),
-            default=0.0,
-        )
-        for side in ENDS
-    ]
+    of_ends = (max(waits.get(("delay", e), 0.0), waits.get(("quota", e), 0.0)) for e in ENDS)
     # Two ends on one machine report the same CPUs: the larger value counts, not the sum.
-    stolen = max((ns for (wait, _end), ns in waits.items() if wait == "steal"), default=0.0)
+    stolen = max(waits.get(("steal", e), 0.0) for e in ENDS)
     wait, end = max(waits, key=waits.__getitem__)
     return Waiting(
         trial=trial,
@@ -408,26 +390,21 @@ def made_of(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
     trip.
     """
     for cell in trip_cells(series):
-        trials = [
-            trial
-            for trial in cell.calm
-            if trial.mean_ns and trial.under_way == 1 and not trial.paced
-        ]
-        parts_of_trials = [parts_ns(trial, cell, link) for trial in trials]
+        trials = [t for t in cell.calm if t.mean_ns and t.under_way == 1 and not t.paced]
         mean_ns = median_of(trial.mean_ns for trial in trials)
+        if mean_ns is None:
+            continue
+        parts_of_trials = [parts_ns(trial, cell, link) for trial in trials]
         parts = {
-            f"{name}_trip_ns": median_of(of_trial.get(name) for of_trial in parts_of_trials)
+            f"{name}_trip_ns": median(of_trial[name] for of_trial in parts_of_trials)
             for name in PARTS
-            if parts_of_trials and all(name in of_trial for of_trial in parts_of_trials)
+            if all(name in of_trial for of_trial in parts_of_trials)
         }
-        together_ns = sum(value for value in parts.values() if value)
-        if mean_ns is None or len(parts) < FEWEST:
-            continue
-        if not LEAST * mean_ns <= together_ns <= mean_ns:
-            continue
-        figures = {**parts, "mean_trip_ns": mean_ns, "rest_trip_ns": mean_ns - together_ns}
-        keys = tuple(trial.record.key for trial in trials)
-        yield finding(Kind.TRIP_MADE_OF, cell.group, (cell.cell,), figures, trials=keys)
+        together_ns = sum(parts.values())
+        if len(parts) >= FEWEST and LEAST * mean_ns <= together_ns <= mean_ns:
+            figures = {**parts, "mean_trip_ns": mean_ns, "rest_trip_ns": mean_ns - together_ns}
+            keys = tuple(trial.record.key for trial in trials)
+            yield finding(Kind.TRIP_MADE_OF, cell.group, (cell.cell,), figures, trials=keys)
 
 
 def parts_ns(trial: TripTrial, cell: TripCell, link: Link | None) -> dict[str, float]:

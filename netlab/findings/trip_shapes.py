@@ -6,11 +6,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, compress
 from statistics import median
 from typing import Any
 
 from netlab.experiment.cells import Comparison
-from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
+from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.round_trips import (
     ENDS,
     WHAT,
@@ -25,7 +26,7 @@ from netlab.findings.validity import Facts
 from netlab.kinds import DEFAULTS_OF
 from netlab.messages import Message, _
 from netlab.results.labels import setting
-from netlab.stats import ComparisonResult, compare, judged_together, mean, pairs_by_block
+from netlab.stats import ComparisonResult, compare, judged_together, mean
 from netlab.stats.histogram import Modes, middle_of, two_modes
 from netlab.trial.record import Value, as_number
 from netlab.trial.settings import Level
@@ -49,75 +50,86 @@ the first time-out: two lost packets in a row are rarer than one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LostFirst:
-    """A trial with connections whose first packet was lost."""
+class LongTrips:
+    """A trial with some round trips, or connections, that took far longer than the others."""
 
     trial: TripTrial
-    connections: int
-    lost: int
-    longest_ns: float
+    trips: int
+    """Number of all round trips; ``long`` is the number of the long ones."""
+    long: int
+    median_ns: int
+    longest_ns: int
     mean_ns: float
     without_ns: float
-    """Mean of the connections without such a loss."""
+    """Mean without the long round trips."""
+    beyond_ns: int
+    """Total time by which the long round trips exceeded the median."""
+
+
+def _times(trial: TripTrial) -> tuple[dict[int, int], int]:
+    """Time in ns → its count, and the median; empty and 0 if they are not known."""
+    times = trial.histogram("rtt_histogram")
+    half_ns = None if times is None else times.percentile(0.5)
+    if times is None or half_ns is None:
+        return {}, 0
+    return {middle_of(bucket, times.bits): n for bucket, n in times.counts.items()}, half_ns
+
+
+def _long_trips(
+    trial: TripTrial, times: Mapping[int, int], median_ns: int, long: Mapping[int, int]
+) -> LongTrips:
+    """``times`` are all times with their counts; ``long`` are some of them."""
+    trips, number_long = sum(times.values()), sum(long.values())
+    all_ns, long_ns = (sum(ns * count for ns, count in part.items()) for part in (times, long))
+    return LongTrips(
+        trial=trial,
+        trips=trips,
+        long=number_long,
+        median_ns=median_ns,
+        longest_ns=max(long),
+        mean_ns=all_ns / trips,
+        without_ns=(all_ns - long_ns) / (trips - number_long),
+        beyond_ns=long_ns - number_long * median_ns,
+    )
 
 
 def first_packet_lost(series: Iterable[Series]) -> Iterator[Finding]:
     """A warning for each cell with connections whose first packet was lost."""
     for cell in trip_cells(series):
-        lossy = first_packets(cell)
-        if not lossy:
-            continue
-        worst = max(lossy, key=lambda lossy_trial: lossy_trial.lost / lossy_trial.connections)
-        figures: dict[str, float | None] = {
-            "lost_connections": sum(lossy_trial.lost for lossy_trial in lossy),
-            "connections": sum(lossy_trial.connections for lossy_trial in lossy),
-            "longest_trip_ns": max(lossy_trial.longest_ns for lossy_trial in lossy),
-            "mean_trip_ns": worst.mean_ns,
-            "mean_without_trip_ns": worst.without_ns,
-            "trials": len(lossy),
-            "of_trials": len(cell.trials),
-        }
-        trials = tuple(lossy_trial.trial.record.key for lossy_trial in lossy)
-        words = in_trials(len(lossy), len(cell.trials))
-        yield finding(Kind.FIRST_PACKET_LOST, cell.group, (cell.cell,), figures, words, trials)
+        if lossy := first_packets(cell):
+            worst = max(lossy, key=lambda lossy_trial: lossy_trial.long / lossy_trial.trips)
+            figures = {
+                "lost_connections": sum(lossy_trial.long for lossy_trial in lossy),
+                "connections": sum(lossy_trial.trips for lossy_trial in lossy),
+                "longest_trip_ns": max(lossy_trial.longest_ns for lossy_trial in lossy),
+                "mean_trip_ns": worst.mean_ns,
+                "mean_without_trip_ns": worst.without_ns,
+            }
+            trials = [lossy_trial.trial for lossy_trial in lossy]
+            yield cell.finding(Kind.FIRST_PACKET_LOST, trials, figures)
 
 
-def first_packets(cell: TripCell) -> list[LostFirst]:
+def first_packets(cell: TripCell) -> list[LongTrips]:
     """The trials of a cell with connections whose first packet was lost. Empty for tests of round
     trips, which use an open connection.
     """
-    if cell.test != "connect":
-        return []
-    return [loss for trial in cell.calm if (loss := _lost_first(trial)) is not None]
+    trials = cell.calm if cell.test == "connect" else ()
+    return [loss for trial in trials if (loss := _lost_first(trial)) is not None]
 
 
-def _lost_first(trial: TripTrial) -> LostFirst | None:
-    times = trial.histogram("rtt_histogram")
-    half_ns = None if times is None else times.percentile(0.5)
-    if times is None or half_ns is None or half_ns > SHORT_NS:
+def _lost_first(trial: TripTrial) -> LongTrips | None:
+    times, half_ns = _times(trial)
+    long = {ns: count for ns, count in times.items() if ns >= 9e8}
+    near = {ns: count for ns, count in long.items() if _near(ns, half_ns)}
+    number_long, lost = sum(long.values()), sum(near.values())
+    first = sum(count for ns, count in near.items() if ns <= _latest(TIMEOUTS_S[0], half_ns))
+    if half_ns > SHORT_NS or lost in (0, sum(times.values())):
         return None
-    values = [(middle_of(bucket, times.bits), count) for bucket, count in times.counts.items()]
-    long = [(value, count) for value, count in values if value >= 9e8]
-    near = [(value, count) for value, count in long if _near(value, half_ns)]
-    number_long = sum(count for _value, count in long)
-    lost_count = sum(count for _value, count in near)
-    first = sum(count for value, count in near if value <= _latest(TIMEOUTS_S[0], half_ns))
     stalled_ns = sum(trial.number(f"{end}_stalled_ns") or 0.0 for end in ENDS)
-    if not lost_count or lost_count < MOST * number_long or first < FIRST * number_long:
+    if 2 * stalled_ns >= sum(ns * count for ns, count in near.items()):
         return None
-    if 2 * stalled_ns >= sum(value * count for value, count in near):
-        return None
-    total_ns, other_count = sum(value * count for value, count in values), times.count - lost_count
-    if not other_count:
-        return None
-    return LostFirst(
-        trial=trial,
-        connections=times.count,
-        lost=lost_count,
-        longest_ns=max(value for value, _n in near),
-        mean_ns=total_ns / times.count,
-        without_ns=(total_ns - sum(value * count for value, count in near)) / other_count,
-    )
+    is_shown = lost >= MOST * number_long and first >= FIRST * number_long
+    return _long_trips(trial, times, half_ns, near) if is_shown else None
 
 
 def _near(value_ns: float, half_ns: float) -> bool:
@@ -159,21 +171,15 @@ def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
             continue
         bimodal.sort(key=lambda entry: entry[1].lower_share)
         trial, modes = bimodal[len(bimodal) // 2]
-        figures: dict[str, float | None] = {
+        figures = {
             "lower_trip_ns": modes.lower,
             "upper_trip_ns": modes.upper,
             "lower_share": modes.lower_share,
             "upper_share": 1 - modes.lower_share,
-            "trials": len(bimodal),
-            "of_trials": len(cell.trials),
         }
-        words = {
-            "suspect": suspect(trial, modes, facts),
-            **in_trials(len(bimodal), len(cell.trials)),
-        }
-        present = {name: text for name, text in words.items() if text}
-        trials = tuple(sorted(bimodal_trial.record.key for bimodal_trial, _modes in bimodal))
-        yield finding(Kind.TWO_MODES, cell.group, (cell.cell,), figures, present, trials)
+        cause = suspect(trial, modes, facts)
+        words = {} if cause is None else {"suspect": cause}
+        yield cell.finding(Kind.TWO_MODES, [trial for trial, _modes in bimodal], figures, words)
 
 
 def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
@@ -210,22 +216,6 @@ def _time(time_us: float) -> str:
     return format_seconds(time_us / 1e6).replace("us", "µs")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tail:
-    """A trial in which a few round trips took a large share of the time."""
-
-    trial: TripTrial
-    trips: int
-    long: int
-    median_ns: float
-    mean_ns: float
-    without_ns: float
-    """Mean without the long round trips."""
-    longest_ns: float
-    beyond_ns: float
-    """Total time by which the long round trips exceeded the median."""
-
-
 def outliers(series: Iterable[Series]) -> Iterator[Finding]:
     """A note for each cell in which a few round trips are far longer than the median.
 
@@ -242,57 +232,33 @@ def outliers(series: Iterable[Series]) -> Iterator[Finding]:
         ]
         if not tails or len(tails) <= HALF * len(timed):
             continue
-        tails.sort(key=lambda trial_tail: trial_tail.beyond_ns)
-        yield _outliers(cell, tails)
+        middle = sorted(tails, key=lambda trial_tail: trial_tail.beyond_ns)[len(tails) // 2]
+        trials = [tail.trial for tail in tails]
+        waited = sum(wait.waited_ns for trial in trials if (wait := waiting(trial)) is not None)
+        again = sum(trial.grown(end, "total_retrans") or 0 for trial in trials for end in ENDS)
+        beyond, long = sum(tail.beyond_ns for tail in tails), sum(tail.long for tail in tails)
+        figures = {
+            "long_trips": middle.long,
+            "trips": middle.trips,
+            "median_trip_ns": middle.median_ns,
+            "longest_trip_ns": max(tail.longest_ns for tail in tails),
+            "mean_trip_ns": median(tail.mean_ns for tail in tails),
+            "mean_without_trip_ns": median(tail.without_ns for tail in tails),
+            "sent_again": float(again) if again >= HALF * long else None,
+            "waited_ns": waited / len(tails) if waited >= HALF * beyond else None,
+        }
+        yield cell.finding(Kind.RTT_OUTLIERS, trials, figures, {"what": WHAT[cell.test]})
 
 
-def _outliers(cell: TripCell, tails: Sequence[_Tail]) -> Finding:
-    middle = tails[len(tails) // 2]
-    waits = [waiting(tail.trial) for tail in tails]
-    waited = sum(wait.waited_ns for wait in waits if wait is not None)
-    again = [tail.trial.grown(end, "total_retrans") for tail in tails for end in ENDS]
-    retransmitted = float(sum(count or 0 for count in again))
-    beyond, long = sum(tail.beyond_ns for tail in tails), sum(tail.long for tail in tails)
-    figures: dict[str, float | None] = {
-        "long_trips": middle.long,
-        "trips": middle.trips,
-        "median_trip_ns": middle.median_ns,
-        "longest_trip_ns": max(tail.longest_ns for tail in tails),
-        "mean_trip_ns": median(tail.mean_ns for tail in tails),
-        "mean_without_trip_ns": median(tail.without_ns for tail in tails),
-        "sent_again": retransmitted if retransmitted >= HALF * long else None,
-        "waited_ns": waited / len(tails) if waited >= HALF * beyond else None,
-        "trials": len(tails),
-        "of_trials": len(cell.trials),
-    }
-    trials = tuple(sorted(tail.trial.record.key for tail in tails))
-    words = {"what": WHAT[cell.test], **in_trials(len(tails), len(cell.trials))}
-    return finding(Kind.RTT_OUTLIERS, cell.group, (cell.cell,), figures, words, trials)
-
-
-def _tail(trial: TripTrial) -> _Tail | None:
-    times = trial.histogram("rtt_histogram")
-    half_ns = None if times is None else times.percentile(0.5)
-    if times is None or not half_ns:
+def _tail(trial: TripTrial) -> LongTrips | None:
+    """The round trips of more than ten medians, if they took a large share of the time."""
+    times, half_ns = _times(trial)
+    long = {ns: count for ns, count in times.items() if ns > LONG * half_ns}
+    if not half_ns or sum(long.values()) < FEWEST_LONG:
         return None
-    values = [(middle_of(bucket, times.bits), count) for bucket, count in times.counts.items()]
-    long = [(value, count) for value, count in values if value > LONG * half_ns]
-    number_long = sum(count for _value, count in long)
-    total_ns = sum(value * count for value, count in values)
-    beyond_ns = sum((value - half_ns) * count for value, count in long)
-    if number_long < FEWEST_LONG or beyond_ns < OF_ALL_TIME * total_ns:
-        return None
-    rest_ns = total_ns - sum(value * count for value, count in long)
-    return _Tail(
-        trial=trial,
-        trips=times.count,
-        long=number_long,
-        median_ns=half_ns,
-        mean_ns=total_ns / times.count,
-        without_ns=rest_ns / (times.count - number_long),
-        longest_ns=max(value for value, _n in long),
-        beyond_ns=beyond_ns,
-    )
+    tail = _long_trips(trial, times, half_ns, long)
+    total_ns = sum(ns * count for ns, count in times.items())
+    return tail if tail.beyond_ns >= OF_ALL_TIME * total_ns else None
 
 
 AXES = (
@@ -338,11 +304,8 @@ def variants(series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
         for comparison in _along(axis, cells, paired=not imported)
     ]
     results = judged_together([comparison.together for comparison in comparisons], LEVEL)
-    singles = iter(
-        judged_together(
-            [single for comparison in comparisons for single in comparison.single], LEVEL
-        )
-    )
+    all_single = list(chain.from_iterable(comparison.single for comparison in comparisons))
+    singles = iter(judged_together(all_single, LEVEL))
     for comparison, result in zip(comparisons, results, strict=True):
         yield _finding(comparison, result, [next(singles) for _pair in comparison.single])
 
@@ -362,28 +325,24 @@ def _along(axis: str, cells: Sequence[TripCell], *, paired: bool) -> Iterator[_C
     for contender in levels:
         comparison = Comparison(axis, {axis: baseline}, {axis: contender})
         pairs = [] if contender == baseline else comparison.pairs_in(all_settings)
-        sides = [(_figures(cells[old]), _figures(cells[new])) for old, new in pairs]
-        full = [position for position, side in enumerate(sides) if min(map(len, side)) >= FEWEST]
-        aligned = _aligned([sides[position] for position in full], paired=paired)
+        all_sides = [(_figures(cells[old]), _figures(cells[new])) for old, new in pairs]
+        full = [min(map(len, sides)) >= FEWEST for sides in all_sides]
+        aligned = _aligned(list(compress(all_sides, full)), paired=paired)
         if not aligned or len(aligned[0][0]) < FEWEST:
             continue
         # The geometric mean of each block over the cells.
-        side_means = [
-            [
-                math.exp(mean([math.log(figure) for figure in block]))
-                for block in zip(*(side[number] for side in aligned), strict=True)
-            ]
-            for number in (0, 1)
-        ]
+        old_means, new_means = (
+            [math.exp(mean([*map(math.log, block)])) for block in zip(*figures, strict=True)]
+            for figures in zip(*aligned, strict=True)
+        )
+        positions = chain.from_iterable(compress(pairs, full))
         yield _Compared(
             pairing=cells[0].group.pairing,
             axis=axis,
             baseline=baseline,
             contender=contender,
-            cells=tuple(
-                dict.fromkeys(cells[position].cell for pair in full for position in pairs[pair])
-            ),
-            together=compare(side_means[0], side_means[1], paired=paired, confidence=1 - LEVEL),
+            cells=tuple(dict.fromkeys(cells[position].cell for position in positions)),
+            together=compare(old_means, new_means, paired=paired, confidence=1 - LEVEL),
             single=tuple(compare(*side, paired=paired, confidence=1 - LEVEL) for side in aligned),
         )
 
@@ -399,12 +358,8 @@ def _aligned(
     if not paired:
         fewest = min(map(len, all_sides), default=0)
         return [([*a.values()][:fewest], [*b.values()][:fewest]) for a, b in sides]
-    common = set.intersection(*(set(side) for side in all_sides)) if all_sides else set()
-    common_sides = [
-        tuple({trial: figure for trial, figure in side.items() if trial in common} for side in pair)
-        for pair in sides
-    ]
-    return [pairs_by_block(a, b) for a, b in common_sides]
+    common = sorted(set.intersection(*map(set, all_sides))) if all_sides else []
+    return [([a[trial] for trial in common], [b[trial] for trial in common]) for a, b in sides]
 
 
 def _settings_of(cell: TripCell) -> dict[str, Level]:

@@ -14,7 +14,7 @@ from made_trips import found, said, timed, trips_run
 from netlab.findings.finding import Group, Kind, finding, in_trials
 from netlab.findings.round_trips import TripCell, TripTrial
 from netlab.findings.series import series_of
-from netlab.findings.trip_shapes import LostFirst, _near, first_packet_lost, first_packets
+from netlab.findings.trip_shapes import LongTrips, _near, first_packet_lost, first_packets
 from netlab.trial.record import Value
 
 KIND = "first-packet-lost"
@@ -83,7 +83,7 @@ def exactly(counts: dict[int, int]) -> dict[str, Value]:
     return {**values, "rtt_histogram_bits": 20}
 
 
-def judged(counts: dict[int, int], **more: Value) -> list[LostFirst]:
+def judged(counts: dict[int, int], **more: Value) -> list[LongTrips]:
     """What is found about one trial with these durations."""
     record = result(CELL, 1, {**exactly(counts), **more})
     return first_packets(TripCell(Group(), CELL.key, "connect", (TripTrial(record),)))
@@ -92,7 +92,7 @@ def judged(counts: dict[int, int], **more: Value) -> list[LostFirst]:
 def test_connections_up_to_an_eighth_and_four_medians_late_count_as_lost_first_packets() -> None:
     (loss,) = judged({USUAL_NS: 995, LATEST_NS: 4, TOO_LATE_NS: 1})
     usual_ns, lost_ns = 995 * USUAL_NS + TOO_LATE_NS, 4 * LATEST_NS
-    assert [loss.connections, loss.lost, loss.longest_ns] == [1000, 4, LATEST_NS]
+    assert [loss.trips, loss.long, loss.longest_ns] == [1000, 4, LATEST_NS]
     means_ns = [(usual_ns + lost_ns) / 1000, usual_ns / 996]
     assert [loss.mean_ns, loss.without_ns] == pytest.approx(means_ns)
 
@@ -112,7 +112,7 @@ def test_connections_up_to_an_eighth_and_four_medians_late_count_as_lost_first_p
 def test_first_packets_count_as_lost_only_if_most_long_connections_took_about_a_first_time_out(
     long: dict[int, int], more: dict[str, Value], lost: int
 ) -> None:
-    assert sum(loss.lost for loss in judged({USUAL_NS: 500, **long}, **more)) == lost
+    assert sum(loss.long for loss in judged({USUAL_NS: 500, **long}, **more)) == lost
 
 
 def test_a_single_connection_of_a_second_does_not_count_as_a_lost_first_packet() -> None:
