@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name, labels_of, named
@@ -15,14 +16,28 @@ from netlab.findings.finding import Conditions, Finding, Group, Kind, conditions
 from netlab.findings.stream_limits import FILLED, FILLED_BOTH_WAYS, trials_of
 from netlab.messages import joined
 from netlab.stats import median
-from netlab.stats.mesh import LEAST_PEERS, MeshVerdict, MeshWay, host_effects, judge_mesh
-from netlab.trial.record import PREFIXES, Record, Status, as_number, server_sends
+from netlab.stats.mesh import (
+    LEAST_PEERS,
+    HostEffects,
+    MeshVerdict,
+    MeshWay,
+    host_effects,
+    judge_mesh,
+)
+from netlab.trial.record import PREFIXES, Record, Status, server_sends
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
 
-MeshKey = tuple[str, int, bool, Conditions]
-"""Protocol, message size, whether both ends send at once, and the other settings."""
+
+class MeshKey(NamedTuple):
+    """What the cells of a column have in common."""
+
+    protocol: str
+    message_bytes: int
+    is_both_ways: bool
+    """Whether each pair sends both ways at once."""
+    other_settings: Conditions
 
 
 @dataclass(frozen=True)
@@ -32,21 +47,6 @@ class MeshColumn:
     key: MeshKey
     trials: Mapping[MeshWay, tuple[StreamSample, ...]]
     """Sender and receiver → the samples of their trials."""
-
-    @property
-    def protocol(self) -> str:
-        """The protocol of all cells."""
-        return self.key[0]
-
-    @property
-    def message_bytes(self) -> int:
-        """The message size of all cells."""
-        return self.key[1]
-
-    @property
-    def is_both_ways(self) -> bool:
-        """Whether each pair sends both ways at once."""
-        return self.key[2]
 
     @property
     def samples(self) -> list[StreamSample]:
@@ -60,15 +60,11 @@ class MeshColumn:
         Judged by shares of the ceiling, or by throughput if any share is not known.
         """
         has_shares = all(sample.ceiling_share is not None for sample in self.samples)
-        return judge_mesh(
-            {
-                pair: [
-                    (sample.ceiling_share if has_shares else None) or sample.throughput_bit_per_s
-                    for sample in samples
-                ]
-                for pair, samples in self.trials.items()
-            }
-        )
+        figures = {
+            pair: [(has_shares and s.ceiling_share) or s.throughput_bit_per_s for s in samples]
+            for pair, samples in self.trials.items()
+        }
+        return judge_mesh(figures)
 
     def throughput(self, pair: MeshWay) -> float:
         """Median throughput of a pair's trials, in bit/s."""
@@ -76,18 +72,13 @@ class MeshColumn:
 
     def share(self, pair: MeshWay) -> float | None:
         """Median share of the ceiling of a pair's trials; ``None`` if no share is known."""
-        shares = [
-            share for sample in self.trials[pair] if (share := sample.ceiling_share) is not None
-        ]
+        shares = [s.ceiling_share for s in self.trials[pair] if s.ceiling_share is not None]
         return median(shares) if shares else None
 
-    def cells(self, pairs: Iterable[MeshWay]) -> tuple[str, ...]:
-        """Keys of the cells of some pairs."""
-        return tuple(dict.fromkeys(sample.cell for pair in pairs for sample in self.trials[pair]))
-
-    def numbered(self, pairs: Iterable[MeshWay]) -> tuple[tuple[str, int], ...]:
-        """(cell, trial) of each trial of some pairs."""
-        return trials_of([sample for pair in pairs for sample in self.trials[pair]])
+    @property
+    def shares(self) -> list[float]:
+        """The shares of the pairs, as far as they are known."""
+        return [share for pair in self.trials if (share := self.share(pair)) is not None]
 
 
 def columns_of(samples: Iterable[StreamSample]) -> tuple[MeshColumn, ...]:
@@ -95,12 +86,14 @@ def columns_of(samples: Iterable[StreamSample]) -> tuple[MeshColumn, ...]:
 
     Streams within one machine, paced streams and imported streams are left out.
     """
-    by_key: dict[MeshKey, dict[MeshWay, list[StreamSample]]] = {}
+    by_key: dict[MeshKey, dict[MeshWay, list[StreamSample]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for sample in samples:
         pair = ends_of(sample)
-        if sample.same_host or sample.paced or sample.imported or "" in pair or pair[0] == pair[1]:
-            continue
-        by_key.setdefault(_key(sample), {}).setdefault(pair, []).append(sample)
+        left_out = sample.same_host or sample.paced or sample.imported
+        if not left_out and "" not in pair and pair[0] != pair[1]:
+            by_key[_key(sample)][pair].append(sample)
     columns = (
         MeshColumn(key, {pair: tuple(of_pair) for pair, of_pair in pairs.items()})
         for key, pairs in by_key.items()
@@ -126,27 +119,24 @@ def narrowed(
     The group names protocol and message size only if other columns have another protocol or message
     size. For example, if a host is slow with one protocol only, the group names the protocol.
     """
-    finding_columns, mesh_columns = tuple(columns), tuple(all_columns)
-    protocols, sizes = (
-        {column.protocol for column in finding_columns},
-        {column.message_bytes for column in finding_columns},
-    )
-    is_one_protocol = len(protocols) == 1 and any(
-        column.protocol not in protocols for column in mesh_columns
-    )
-    sized = len(sizes) == 1 and any(
-        column.message_bytes not in sizes for column in mesh_columns if column.protocol in protocols
-    )
+    shown = {(column.key.protocol, column.key.message_bytes) for column in columns}
+    every = {(column.key.protocol, column.key.message_bytes) for column in all_columns}
+    protocols, sizes = {protocol for protocol, _ in shown}, {size for _, size in shown}
+    if len(protocols) > 1:
+        return Group(host=host)
+    (protocol,) = protocols
+    has_other_protocol = any(other != protocol for other, _size in every)
+    has_other_size = any(other == protocol and size not in sizes for other, size in every)
     return Group(
         host=host,
-        protocol=next(iter(protocols)) if is_one_protocol else "",
-        message_bytes=next(iter(sizes)) if sized and len(protocols) == 1 else None,
+        protocol=protocol if has_other_protocol else "",
+        message_bytes=next(iter(sizes)) if has_other_size and len(sizes) == 1 else None,
     )
 
 
 def _key(sample: StreamSample) -> MeshKey:
     other_settings = tuple(pair for pair in sample.conditions if pair[0] != "direction")
-    return sample.protocol, sample.message_bytes, bool(sample.flow), other_settings
+    return MeshKey(sample.protocol, sample.message_bytes, bool(sample.flow), other_settings)
 
 
 ALIKE = 0.02
@@ -187,12 +177,12 @@ class _SlowPairs:
     @property
     def throughput(self) -> float:
         """The highest throughput of these pairs, in bit/s."""
-        return max(self.column.throughput(pair) for pair in self.pairs)
+        return max(map(self.column.throughput, self.pairs))
 
     @property
     def share(self) -> float | None:
         """The highest share of the ceiling of these pairs; ``None`` if no share is known."""
-        shares = (self.column.share(pair) for pair in self.pairs)
+        shares = map(self.column.share, self.pairs)
         return max((share for share in shares if share is not None), default=None)
 
 
@@ -200,9 +190,9 @@ def _shown(
     by_column: Sequence[_SlowPairs],
 ) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
     """The cells of these pairs, and (cell, trial) of each of their trials."""
-    cells = [cell for slow in by_column for cell in slow.column.cells(slow.pairs)]
-    trials = [trial for slow in by_column for trial in slow.column.numbered(slow.pairs)]
-    return tuple(dict.fromkeys(cells)), tuple(trials)
+    samples = [[s for pair in slow.pairs for s in slow.column.trials[pair]] for slow in by_column]
+    trials = [trial for of_column in samples for trial in trials_of(of_column)]
+    return tuple(dict.fromkeys(cell for cell, _trial in trials)), tuple(trials)
 
 
 def slow_in_mesh(
@@ -224,32 +214,26 @@ def slow_in_mesh(
     )
 
 
-# ---- one host ------------------------------------------------------------------------------------
-
-
 def _hosts(
     verdicts: Sequence[_Named], explained: Explanations, link: Link | None
 ) -> Iterator[Finding]:
     """One finding per slow host and direction (as the sender, as the receiver, or both ways). A
     host has several findings if the direction differs between columns.
     """
-    by_host: dict[tuple[str, bool, bool], list[_SlowPairs]] = {}
+    by_host: dict[tuple[str, tuple[bool, bool]], list[_SlowPairs]] = defaultdict(list)
     for column, verdict in verdicts:
-        for host in verdict.named:
-            ways = host in verdict.slow_senders, host in verdict.slow_receivers
+        others = tuple(pair for pair in column.trials if not set(pair) & set(verdict.named))
+        for host in verdict.named if others else ():
+            sends, receives = host in verdict.slow_senders, host in verdict.slow_receivers
             pairs = tuple(
                 pair
                 for pair in column.trials
-                if (ways[0] and pair[0] == host) or (ways[1] and pair[1] == host)
+                if (sends and pair[0] == host) or (receives and pair[1] == host)
             )
-            other_pairs = tuple(
-                pair for pair in column.trials if not set(pair) & set(verdict.named)
-            )
-            if other_pairs:
-                by_host.setdefault((host, *ways), []).append(_SlowPairs(column, pairs, other_pairs))
+            by_host[host, (sends, receives)].append(_SlowPairs(column, pairs, others))
     all_columns = [column for column, _ in verdicts]
-    for (host, sends, receives), slow_pairs in by_host.items():
-        yield _host(host, (sends, receives), slow_pairs, all_columns, explained, link)
+    for (host, ways), slow_pairs in by_host.items():
+        yield _host(host, ways, slow_pairs, all_columns, explained, link)
 
 
 def _host(
@@ -306,7 +290,7 @@ def _as_link(
     shares = (
         column.share(pair) for column in all_columns for pair in column.trials if host in pair
     )
-    most = max((known for known in shares if known is not None), default=0.0)
+    most = max(filter(None, shares), default=0.0)
     if link is None or share is None or most > share * (1 + SAME_LINK):
         return {}
     rate = float(f"{share * link.rate_bit_per_s:.3g}")
@@ -317,18 +301,13 @@ def _limit_kinds(by_column: Sequence[_SlowPairs], explained: Explanations) -> tu
     """The limits of the host's cells, if each of these cells has a limit other than the path;
     otherwise empty.
     """
-    kinds: dict[Kind, None] = {}
-    for column_pairs in by_column:
-        for pair in column_pairs.pairs:
-            for sample in column_pairs.column.trials[pair]:
-                kind = explained.get((sample.cell, sample.flow))
-                if kind is None:
-                    return ()
-                kinds[kind] = None
-    return tuple(kinds)
-
-
-# ---- one pair ------------------------------------------------------------------------------------
+    kinds = {
+        explained.get((sample.cell, sample.flow)): None
+        for slow in by_column
+        for pair in slow.pairs
+        for sample in slow.column.trials[pair]
+    }
+    return () if None in kinds else tuple(filter(None, kinds))
 
 
 def _pairs(verdicts: Sequence[_Named], explained: Explanations) -> Iterator[Finding]:
@@ -337,15 +316,15 @@ def _pairs(verdicts: Sequence[_Named], explained: Explanations) -> Iterator[Find
 
     A pair is left out if every trial has a bottleneck other than the path.
     """
-    by_ends: dict[frozenset[str], list[_SlowPairs]] = {}
+    by_ends: dict[frozenset[str], list[_SlowPairs]] = defaultdict(list)
     for column, verdict in verdicts:
-        ways: dict[frozenset[str], list[MeshWay]] = {}
+        ways: dict[frozenset[str], list[MeshWay]] = defaultdict(list)
         for pair in verdict.strays:
             if any((sample.cell, sample.flow) not in explained for sample in column.trials[pair]):
-                ways.setdefault(frozenset(pair), []).append(pair)
+                ways[frozenset(pair)].append(pair)
         for ends, pairs in ways.items():
             other_pairs = tuple(pair for pair in column.trials if frozenset(pair) != ends)
-            by_ends.setdefault(ends, []).append(_SlowPairs(column, tuple(pairs), other_pairs))
+            by_ends[ends].append(_SlowPairs(column, tuple(pairs), other_pairs))
     for slow_pairs in by_ends.values():
         yield _pair(slow_pairs, [column for column, _ in verdicts])
 
@@ -357,26 +336,18 @@ def _pair(by_column: Sequence[_SlowPairs], all_columns: Sequence[MeshColumn]) ->
     figures = {
         "throughput_bit_per_s": best.throughput,
         "expected_bit_per_s": min(
-            max(
-                column.throughput(other_pair)
-                for other_pair in best.others
-                if other_pair[end] == pair[end]
-            )
+            max(column.throughput(other) for other in best.others if other[end] == pair[end])
             for end in (0, 1)
         ),
         "ceiling_share": best.share,
     }
+    words = {"sending": sender, "receiving": receiver}
     if len(ways) > 1:
         words = {"one": min(pair), "other": max(pair)}
-    else:
-        words = {"sending": sender, "receiving": receiver}
     narrow = narrowed((column_pairs.column for column_pairs in by_column), all_columns)
     group = Group(named(min(pair), max(pair)), narrow.protocol, narrow.message_bytes)
     cells, trials = _shown(by_column)
     return finding(Kind.MESH_LIMIT_PAIR, group, cells, figures, words, trials)
-
-
-# ---- all pairs -----------------------------------------------------------------------------------
 
 
 def _meshes(
@@ -387,63 +358,46 @@ def _meshes(
 
     The finding uses the columns in which the pairs reach the largest share of the ceiling.
     """
-    shares = {column.key: _least_and_most(column) for column, _ in verdicts}
-    known_shares = [share for share in shares.values() if share is not None]
+    # Columns of which the share of each pair is known, with the smallest and the largest share.
+    known = [
+        (column, verdict, min(shares), max(shares))
+        for column, verdict in verdicts
+        if len(shares := column.shares) == len(column.trials)
+    ]
     has_full_column = any(
-        most >= (FILLED_BOTH_WAYS if column.is_both_ways else FILLED)
-        for column, _ in verdicts
-        if (share := shares[column.key]) is not None
-        for most in (share[1],)
+        most >= (FILLED_BOTH_WAYS if column.key.is_both_ways else FILLED)
+        for column, _verdict, _least, most in known
     )
-    if link is None or not known_shares or has_full_column:
+    if link is None or not known or has_full_column:
         return
-    top = max(most for _, most in known_shares)
+    top = max(most for _column, _verdict, _least, most in known)
     alike = [
         column
-        for column, verdict in verdicts
-        if (share := shares[column.key]) is not None
-        and share[1] >= top * (1 - ALIKE)
-        and _is_alike(verdict, *share)
+        for column, verdict, least, most in known
+        if most >= top * (1 - ALIKE)
+        and _is_alike(verdict, least, most)
         # Fewer than half of its trials have a limit other than the path.
-        and 2 * len([s for s in column.samples if (s.cell, s.flow) in explained])
-        < len(column.samples)
+        and 2 * sum((s.cell, s.flow) in explained for s in column.samples) < len(column.samples)
     ]
     if alike:
         yield _mesh(alike, [column for column, _ in verdicts], link)
 
 
 def _mesh(alike: Sequence[MeshColumn], all_columns: Sequence[MeshColumn], link: Link) -> Finding:
-    column = max(
-        alike,
-        key=lambda mesh_column: median(
-            [mesh_column.throughput(pair) for pair in mesh_column.trials]
-        ),
-    )
+    rates_of = {column.key: [*map(column.throughput, column.trials)] for column in alike}
+    column = max(alike, key=lambda mesh_column: median(rates_of[mesh_column.key]))
+    rates = rates_of[column.key]
     figures = {
         "pairs": len({frozenset(pair) for pair in column.trials}),
-        "throughput_bit_per_s": median([column.throughput(pair) for pair in column.trials]),
-        "least_bit_per_s": min(column.throughput(pair) for pair in column.trials),
-        "most_bit_per_s": max(column.throughput(pair) for pair in column.trials),
-        "ceiling_share": median([column.share(pair) or 0.0 for pair in column.trials]),
+        "throughput_bit_per_s": median(rates),
+        "least_bit_per_s": min(rates),
+        "most_bit_per_s": max(rates),
+        "ceiling_share": median(column.shares),
         "link_rate_bit_per_s": link.rate_bit_per_s,
     }
     cells, trials = _shown([_SlowPairs(one, tuple(one.trials), ()) for one in alike])
-    return finding(
-        Kind.MESH_LIMIT_MESH, narrowed(alike, all_columns), cells, figures, trials=trials
-    )
-
-
-def _least_and_most(column: MeshColumn) -> tuple[float, float] | None:
-    """Smallest and largest share of the ceiling of the column's pairs; ``None`` if a share is not
-    known.
-    """
-    shares = [column.share(pair) for pair in column.trials]
-    known_shares = [share for share in shares if share is not None]
-    return (
-        (min(known_shares), max(known_shares))
-        if known_shares and len(known_shares) == len(shares)
-        else None
-    )
+    group = narrowed(alike, all_columns)
+    return finding(Kind.MESH_LIMIT_MESH, group, cells, figures, trials=trials)
 
 
 def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:
@@ -462,41 +416,31 @@ _MEDIANS = ("rtt_p50_ns", "rtt_mean_ns")
 """Names of values. The figure of a trial is the first of them that is recorded and is not 0."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FarHost:
-    """A host that lengthens its round trips, in trials with the same settings."""
-
-    added_ns: float
-    typical_ns: float
-    records: tuple[Record, ...]
-    """The records of the trials in which the host took part."""
-
-
 def far_hosts(run: Run, *, imported: bool) -> Iterator[Finding]:
     """One finding for each kind of test and each host that adds more time to its round trips than
     the other hosts.
     """
-    if imported:
-        return
-    by_host: dict[tuple[str, str], list[_FarHost]] = {}
-    for records in _columns(run):
-        for host, far in _far_hosts_of(records):
-            by_host.setdefault((records[0].test, host), []).append(far)
+    # The trials of a host with the same settings, and the times that each host adds in them.
+    by_host: dict[tuple[str, str], list[tuple[HostEffects, list[Record]]]] = defaultdict(list)
+    for records in () if imported else _columns(run):
+        trips: dict[MeshWay, list[float]] = defaultdict(list)
+        for record in records:
+            trips[_ends(record)].append(_typical_ns(record) or 0.0)
+        if effects := host_effects(trips):
+            for host in effects.far:
+                of_host = [record for record in records if host in _ends(record)]
+                by_host[records[0].test, host].append((effects, of_host))
     for (_, host), cases in by_host.items():
-        fastest = min(cases, key=lambda case: case.typical_ns)
-        records = [record for case in cases for record in case.records]
-        yield finding(
-            Kind.FAR_HOST,
-            Group(host=host),
-            tuple(dict.fromkeys(record.cell for record in records)),
-            {"added_ns": fastest.added_ns, "typical_ns": fastest.typical_ns},
-            trials=tuple((record.cell, record.trial) for record in records),
-        )
+        fastest, _records = min(cases, key=lambda case: case[0].typical)
+        trials = tuple(record.key for _effects, of_host in cases for record in of_host)
+        cells = tuple(dict.fromkeys(cell for cell, _trial in trials))
+        figures = {"added_ns": fastest.added[host], "typical_ns": fastest.typical}
+        yield finding(Kind.FAR_HOST, Group(host=host), cells, figures, trials=trials)
 
 
 def _columns(run: Run) -> Iterator[Sequence[Record]]:
     """Groups of trials that differ only in their two hosts."""
-    by_settings: dict[tuple[str, Conditions], list[Record]] = {}
+    by_settings: dict[tuple[str, Conditions], list[Record]] = defaultdict(list)
     for record in run.latest.values():
         if (
             record.test in ("round_trip", "connect")
@@ -506,23 +450,8 @@ def _columns(run: Run) -> Iterator[Sequence[Record]]:
             and _typical_ns(record) is not None
         ):
             settings = conditions_of(record.settings, sorted(record.settings))
-            by_settings.setdefault((record.test, settings), []).append(record)
+            by_settings[record.test, settings].append(record)
     yield from by_settings.values()
-
-
-def _far_hosts_of(records: Sequence[Record]) -> Iterator[tuple[str, _FarHost]]:
-    trials: dict[MeshWay, list[float]] = {}
-    for record in records:
-        trials.setdefault(_ends(record), []).append(_typical_ns(record) or 0.0)
-    effects = host_effects(trials)
-    if effects is None:
-        return
-    for host in effects.far:
-        of_host = tuple(record for record in records if host in _ends(record))
-        yield (
-            host,
-            _FarHost(added_ns=effects.added[host], typical_ns=effects.typical, records=of_host),
-        )
 
 
 def _ends(record: Record) -> MeshWay:
@@ -534,5 +463,4 @@ def _ends(record: Record) -> MeshWay:
 
 
 def _typical_ns(record: Record) -> float | None:
-    values: Mapping[str, object] = record.values
-    return next((figure for name in _MEDIANS if (figure := as_number(values.get(name)))), None)
+    return next((figure for name in _MEDIANS if (figure := record.number(name))), None)

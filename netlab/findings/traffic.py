@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
-from netlab.ethernet import (
-    FCS_BYTES,
-    GAP_BYTES,
-    HEADER_BYTES,
-    IP_BYTES,
-    MIN_FRAME_BYTES,
-    PREAMBLE_BYTES,
-    TAG_BYTES,
-    TCP_BYTES,
-    TIMESTAMPS_BYTES,
-    IpVersion,
-    Link,
-    fragments,
-    ip_version_of,
-    packet_wire_bytes,
-)
+from netlab import ethernet
+from netlab.ethernet import Link
 from netlab.messages import Message, _
 from netlab.trial.interruptions import interruptions
 from netlab.trial.record import FLOWS, Record, Status, as_number, as_whole, server_sends
@@ -61,11 +49,13 @@ QUEUED_BYTES = 1 << 17
 """Maximum bytes that TCP has in the interface's queue at the edges of a window: two super-packets
 of 64 KiB, Linux's limit."""
 
-AROUND_BYTES = PREAMBLE_BYTES + FCS_BYTES + GAP_BYTES
+MIN_TAGGED_BYTES = ethernet.MIN_FRAME_BYTES + ethernet.TAG_BYTES
+FCS_AND_TAG_BYTES = ethernet.FCS_BYTES + ethernet.TAG_BYTES
+AROUND_BYTES = ethernet.PREAMBLE_BYTES + ethernet.FCS_BYTES + ethernet.GAP_BYTES
 """Bytes of a frame on the wire that an interface does not count."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class OwnBytes:
     """Our traffic in one direction of an interface within a window."""
 
@@ -79,12 +69,7 @@ class OwnBytes:
     """Upper bound of all bytes: padded and tagged frames with FCS."""
 
     def __add__(self, other: OwnBytes) -> OwnBytes:
-        return OwnBytes(
-            payload=self.payload + other.payload,
-            frames=self.frames + other.frames,
-            header=self.header + other.header,
-            most=self.most + other.most,
-        )
+        return OwnBytes(*map(operator.add, astuple(self), astuple(other)))
 
     def counted(self, packets: float | None) -> float:
         """The bytes that an interface with this packet count has probably counted.
@@ -105,38 +90,37 @@ class EndWords:
     peer: str
     """Prefix of the peer's values."""
     message_bytes: int
-    ip_version: IpVersion
+    ip_version: ethernet.IpVersion
     mtu_bytes: int
     timestamps: bool
+    place: str = ""
+    """``server`` or ``client``: the role of the end's host in the test."""
+
+    @property
+    def sends(self) -> bool:
+        """Whether the end is the sender."""
+        return self.end.endswith("sender_")
 
     def number(self, name: str, *, peer: bool = False) -> float | None:
         """A recorded number; ``None`` if it is missing, negative or not a number."""
         value = as_number(self.values.get((self.peer if peer else self.end) + name))
         return None if value is None or value < 0 else value
 
+    def _at_edges(self, name: str) -> list[float | None]:
+        """A number of the sender's TCP at the begin and the end of the window."""
+        return [self.number(f"tcp_{edge}_{name}", peer=not self.sends) for edge in ("begin", "end")]
+
     @property
     def mss_bytes(self) -> float:
         """The largest payload of the sender's segments."""
-        most = self.mtu_bytes - IP_BYTES[self.ip_version] - TCP_BYTES
-        recorded = [
-            self.number(f"tcp_{edge}_snd_mss", peer=not self.end.endswith("sender_"))
-            for edge in ("begin", "end")
-        ]
-        return max((mss for mss in recorded if mss), default=float(most))
+        most = self.mtu_bytes - ethernet.IP_BYTES[self.ip_version] - ethernet.TCP_BYTES
+        return max((mss for mss in self._at_edges("snd_mss") if mss), default=float(most))
 
     @property
     def resent_bytes(self) -> float | None:
         """Retransmitted bytes of one stream, as full segments; ``None``: not known."""
-        edges = [
-            self.number(f"tcp_{edge}_total_retrans", peer=not self.end.endswith("sender_"))
-            for edge in ("begin", "end")
-        ]
-        if edges[0] is None or edges[1] is None:
-            return None
-        return max(0.0, edges[1] - edges[0]) * self.mss_bytes
-
-
-# ---- TCP -----------------------------------------------------------------------------------------
+        first, last = self._at_edges("total_retrans")
+        return None if first is None or last is None else max(0.0, last - first) * self.mss_bytes
 
 
 def tcp_data_sent(words: EndWords, streams: int) -> OwnBytes | None:
@@ -153,33 +137,30 @@ def tcp_data_sent(words: EndWords, streams: int) -> OwnBytes | None:
 
 def tcp_data_received(words: EndWords, streams: int) -> OwnBytes | None:
     """The data segments that reached a receiver, including duplicates and reordered ones."""
-    in_order, data = words.number("tcp_window_received_bytes"), None
-    segments = words.number("tcp_window_data_segs_in")
-    bounds = []
-    if segments is not None:
-        bounds.append(segments * words.mss_bytes)
+    in_order = words.number("tcp_window_received_bytes")
     in_order = words.number("received_bytes") if in_order is None else in_order
+    segments = words.number("tcp_window_data_segs_in")
+    bounds = [] if segments is None else [segments * words.mss_bytes]
     resent, buffer = words.resent_bytes, words.number("receive_buffer_bytes")
     if in_order is not None and resent is not None and buffer is not None and streams == 1:
         bounds.append(in_order + resent + buffer)
-    data = min(bounds, default=None)
-    if data is None:
+    if not bounds:
         return None
+    data = min(bounds)
     usual = data if in_order is None else min(data, in_order + (resent or 0.0))
     return _segments(words, usual, words.number("tcp_window_segs_in"), data - usual)
 
 
 def tcp_acknowledgements(words: EndWords, data: OwnBytes | None) -> OwnBytes | None:
     """The acknowledgements. If they were not counted, one per segment of ``data`` is assumed."""
-    name = "tcp_window_segs_in" if words.end.endswith("sender_") else "tcp_window_segs_out"
-    frames = words.number(name)
-    if frames is None:
-        if data is None:
-            return None
+    frames = words.number("tcp_window_segs_in" if words.sends else "tcp_window_segs_out")
+    if frames is None and data is not None:
         frames = data.frames
+    if frames is None:
+        return None
     header = _header_bytes(words)
-    options = MOST_OPTIONS_BYTES - (TIMESTAMPS_BYTES if words.timestamps else 0)
-    most = max(MIN_FRAME_BYTES + TAG_BYTES, header + options + FCS_BYTES + TAG_BYTES)
+    options = MOST_OPTIONS_BYTES - (ethernet.TIMESTAMPS_BYTES if words.timestamps else 0)
+    most = max(MIN_TAGGED_BYTES, header + options + FCS_AND_TAG_BYTES)
     return OwnBytes(frames=frames, header=frames * header, most=frames * most)
 
 
@@ -189,22 +170,16 @@ def _segments(words: EndWords, payload: float, segments: float | None, slack: fl
     if frames is None:  # TCP may have sent a segment for each message
         frames = payload / words.mss_bytes + payload / min(words.message_bytes, words.mss_bytes)
     header = _header_bytes(words)
-    around = max(MIN_FRAME_BYTES + TAG_BYTES, header + FCS_BYTES + TAG_BYTES)
-    beyond = slack * (1 + around / words.mss_bytes)
-    return OwnBytes(
-        payload=payload,
-        frames=frames,
-        header=frames * header,
-        most=payload + frames * around + beyond,
-    )
+    around = max(MIN_TAGGED_BYTES, header + FCS_AND_TAG_BYTES)
+    most = payload + frames * around + slack * (1 + around / words.mss_bytes)
+    return OwnBytes(payload=payload, frames=frames, header=frames * header, most=most)
 
 
 def _header_bytes(words: EndWords) -> int:
-    options = TIMESTAMPS_BYTES if words.timestamps else 0
-    return HEADER_BYTES + IP_BYTES[words.ip_version] + TCP_BYTES + options
-
-
-# ---- UDP -----------------------------------------------------------------------------------------
+    options = ethernet.TIMESTAMPS_BYTES if words.timestamps else 0
+    return (
+        ethernet.HEADER_BYTES + ethernet.IP_BYTES[words.ip_version] + ethernet.TCP_BYTES + options
+    )
 
 
 def udp_sent(words: EndWords) -> OwnBytes | None:
@@ -228,10 +203,8 @@ def udp_received(words: EndWords, dropped_behind: float | None) -> OwnBytes | No
         queue_bytes = words.number("receive_buffer_bytes")
     if messages is None or queue_bytes is None or (lost_messages is None and in_socket is None):
         return None
-    one_frame = len(_packets(words)) == 1
-    if lost_messages is None or (
-        one_frame and in_socket is not None and dropped_behind is not None
-    ):
+    all_known = in_socket is not None and dropped_behind is not None
+    if lost_messages is None or (all_known and len(_packets(words)) == 1):
         host_losses = (in_socket or 0.0) + (dropped_behind or 0.0)
         lost_messages = host_losses if lost_messages is None else min(lost_messages, host_losses)
     twice = words.number("duplicate_messages") or 0.0
@@ -246,15 +219,17 @@ def udp_lost(words: EndWords) -> OwnBytes:
 
 
 def _packets(words: EndWords) -> tuple[int, ...]:
-    return fragments(words.message_bytes, mtu_bytes=words.mtu_bytes, ip_version=words.ip_version)
+    return ethernet.fragments(
+        words.message_bytes, mtu_bytes=words.mtu_bytes, ip_version=words.ip_version
+    )
 
 
 def _datagrams(words: EndWords, messages: float, slack: float) -> OwnBytes:
     packets = _packets(words)
-    around = HEADER_BYTES + FCS_BYTES + TAG_BYTES
-    padded = sum(max(MIN_FRAME_BYTES + TAG_BYTES, packet + around) for packet in packets)
+    around = ethernet.HEADER_BYTES + FCS_AND_TAG_BYTES
+    padded = sum(max(MIN_TAGGED_BYTES, packet + around) for packet in packets)
     return OwnBytes(
-        payload=messages * sum(packet + HEADER_BYTES for packet in packets),
+        payload=messages * sum(packet + ethernet.HEADER_BYTES for packet in packets),
         frames=messages * len(packets),
         most=(messages + slack) * padded,
     )
@@ -282,21 +257,8 @@ LOOPBACK = ("lo", "lo0")
 
 
 @dataclass(frozen=True, slots=True)
-class _Role:
-    """One end of one flow, at one host."""
-
-    host: str
-    flow: str
-    """Prefix of the flow's values."""
-    end: str
-    """``sender`` or ``receiver``."""
-    place: str
-    """``server`` or ``client``: the host's role in the test."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Counted:
-    """The traffic in one direction of an interface over a role's window, and our part of it."""
+    """The traffic in one direction of an interface over a window, and our part of it."""
 
     bytes: float
     packets: float
@@ -328,14 +290,23 @@ def others_of(
     traffic = []
     has_stops = any(True for _ in interruptions(record))
     for host, receiving, counts in ways_of(record, link) if ways is None else ways:
-        rate_and_share = _other_traffic(counts, link)
-        if rate_and_share is None:
+        own, window_s = counts.own, counts.window_s
+        certain = _certain_bytes(counts, own, link)
+        if not certain:
             continue
-        rate, share = rate_and_share
+        other_bytes = max(certain, counts.bytes - own.counted(counts.packets))
+        longest = link.mtu_bytes + ethernet.HEADER_BYTES
+        frames = max(other_bytes / longest, counts.packets - own.frames)
+        wire = other_bytes + AROUND_BYTES * frames
+        if own.frames:
+            own_bytes = round((own.payload + own.header) / own.frames - ethernet.HEADER_BYTES)
+            wire += own.frames * ethernet.packet_wire_bytes(max(1, own_bytes), vlan=link.vlan)
+        share = 8 * wire / window_s / link.rate_bit_per_s
         # On a full link, other traffic displaces as many of our frames as it has frames itself. So
         # our lost messages do not show that the excess is our own traffic.
         full = share >= LINK_FULL and not has_stops
         if full or not _may_be_lost(counts, link):
+            rate = 8 * other_bytes / window_s
             traffic.append(
                 OtherTraffic(host=host, receiving=receiving, bit_per_s=rate, filled_share=share)
             )
@@ -353,17 +324,12 @@ def likely_others(
     """
     if link is None:
         return 0.0, 0.0
-    shares = [
-        (
-            8
-            * (counts.bytes - counts.own.counted(counts.packets))
-            / counts.window_s
-            / link.rate_bit_per_s,
-            8 * counts.own.most * counts.step_s / counts.window_s**2 / link.rate_bit_per_s,
-        )
-        for host, receiving, counts in ways
-        if host == (receiver if receiving else sender)
-    ]
+    shares = []
+    for host, receiving, counts in ways:
+        if host == (receiver if receiving else sender):
+            other, window_s = counts.bytes - counts.own.counted(counts.packets), counts.window_s
+            doubt = 8 * counts.own.most * counts.step_s / window_s**2 / link.rate_bit_per_s
+            shares.append((8 * other / window_s / link.rate_bit_per_s, doubt))
     share, doubt = max(shares, default=(0.0, 0.0))
     return max(0.0, share), doubt
 
@@ -374,122 +340,88 @@ def ways_of(record: Record, link: Link | None) -> CountedWays:
     bounded = record.test != "stream" or record.settings.get("count") is not None
     if link is None or not wired or bounded:
         return ()
+    by_interface: dict[tuple[str, str], list[EndWords]] = defaultdict(list)
+    for words in _words_of(record, link):
+        host = record.server if words.place == "server" else record.client
+        name = record.values.get(f"{words.end}interface")
+        if host and isinstance(name, str) and name not in LOOPBACK:
+            by_interface[host, name].append(words)
     return tuple(
-        (roles[0].host, receiving, counts)
-        for roles in _by_interface(record)
+        (host, receiving, counts)
+        for (host, _name), ends in by_interface.items()
         for receiving in (False, True)
-        if (counts := _count_direction(record, roles, link, receiving=receiving)) is not None
+        if (counts := _count_direction(record, ends, receiving=receiving)) is not None
     )
 
 
-def _by_interface(record: Record) -> Iterator[list[_Role]]:
-    together: dict[tuple[str, str], list[_Role]] = {}
+def _words_of(record: Record, link: Link) -> Iterator[EndWords]:
+    """Both ends of each measured flow."""
+    values, size = record.values, record.settings.get("message_bytes")
+    if not isinstance(size, int) or size < 1:
+        return
     for flow in FLOWS:
-        if flow + "throughput_bit_per_s" not in record.values:
+        if flow + "throughput_bit_per_s" not in values:
             continue
-        sends = server_sends(record.settings, flow)
-        for end, place in zip(
-            ("sender", "receiver"),
-            ("server", "client") if sends else ("client", "server"),
-            strict=True,
-        ):
-            host = record.server if place == "server" else record.client
-            name = record.values.get(f"{flow}{end}_interface")
-            if host and isinstance(name, str) and name not in LOOPBACK:
-                role = _Role(host, flow, end, place)
-                together.setdefault((host, name), []).append(role)
-    yield from together.values()
+        mtu_bytes, path = link.mtu_bytes, values.get(f"{flow}sender_path_mtu_bytes")
+        if record.settings.get("protocol") == "UDP" and isinstance(path, int) and path > 0:
+            mtu_bytes = min(mtu_bytes, path)
+        ends, places = (f"{flow}sender_", f"{flow}receiver_"), ("client", "server")
+        if server_sends(record.settings, flow):
+            places = ("server", "client")
+        for end, peer, place in zip(ends, reversed(ends), places, strict=True):
+            yield EndWords(
+                values=values,
+                end=end,
+                peer=peer,
+                message_bytes=size,
+                ip_version=ethernet.ip_version_of(record.settings),
+                mtu_bytes=mtu_bytes,
+                timestamps=values.get(flow + "tcp_timestamps") is not False,
+                place=place,
+            )
 
 
 def _count_direction(
-    record: Record, roles: list[_Role], link: Link, *, receiving: bool
+    record: Record, ends: Sequence[EndWords], *, receiving: bool
 ) -> _Counted | None:
     """The traffic in one direction of an interface; ``None`` if a part of it is not known."""
     way = "received" if receiving else "sent"
-    words = [_words(record, role, link) for role in roles]
-    if any(end_words is None for end_words in words):
-        return None
-    known_words = [end_words for end_words in words if end_words is not None]
-    windows = [end_words.number("interface_window_ns") for end_words in known_words]
-    steps = [end_words.number("interface_counter_step_ns") for end_words in known_words]
-    carried = known_words[0].number(f"interface_window_{way}_bytes")
-    packets = known_words[0].number(f"interface_window_{way}_packets")
-    spans_ns = [window for window in windows if window]
-    if len(spans_ns) < len(known_words) or carried is None or packets is None or None in steps:
+    spans_ns = [window for words in ends if (window := words.number("interface_window_ns"))]
+    steps = [words.number("interface_counter_step_ns") for words in ends]
+    carried = ends[0].number(f"interface_window_{way}_bytes")
+    packets = ends[0].number(f"interface_window_{way}_packets")
+    if len(spans_ns) < len(ends) or carried is None or packets is None or None in steps:
         return None
     window_ns = spans_ns[0]
     own = losses = OwnBytes()
-    for role, end_words, span_ns in zip(roles, known_words, spans_ns, strict=True):
-        part = _own_of_role(record, role, end_words, receiving=receiving)
-        elapsed_ns = end_words.number("elapsed_ns")
+    for words, span_ns in zip(ends, spans_ns, strict=True):
+        part, elapsed_ns = _own_of(record, words, receiving=receiving), words.number("elapsed_ns")
         if part is None or not elapsed_ns or abs(span_ns / window_ns - 1) > SAME_WINDOW:
             return None
         # The counters are not read exactly at the beginning and the end of the window.
         apart_ns = abs(span_ns - elapsed_ns) + abs(span_ns - window_ns)
         own += part + OwnBytes(most=part.most * apart_ns / elapsed_ns)
-        if receiving and role.end == "receiver" and record.settings.get("protocol") == "UDP":
-            losses += udp_lost(end_words)
+        if receiving and not words.sends and record.settings.get("protocol") == "UDP":
+            losses += udp_lost(words)
     step_ns = max(step for step in steps if step is not None)
     return _Counted(carried, packets, window_ns / 1e9, step_ns / 1e9, own, losses)
 
 
-def _words(record: Record, role: _Role, link: Link) -> EndWords | None:
-    values, size = record.values, record.settings.get("message_bytes")
-    if not isinstance(size, int) or size < 1:
-        return None
-    ends = ("sender", "receiver")
-    peer = ends[1 - ends.index(role.end)]
-    path = values.get(f"{role.flow}sender_path_mtu_bytes")
-    version = ip_version_of(record.settings)
-    mtu_bytes = link.mtu_bytes
-    if record.settings.get("protocol") == "UDP" and isinstance(path, int) and path > 0:
-        mtu_bytes = min(mtu_bytes, path)
-    return EndWords(
-        values=values,
-        end=f"{role.flow}{role.end}_",
-        peer=f"{role.flow}{peer}_",
-        message_bytes=size,
-        ip_version=version,
-        mtu_bytes=mtu_bytes,
-        timestamps=values.get(role.flow + "tcp_timestamps") is not False,
-    )
-
-
-def _own_of_role(
-    record: Record, role: _Role, end_words: EndWords, *, receiving: bool
-) -> OwnBytes | None:
-    sends = role.end == "sender"
+def _own_of(record: Record, words: EndWords, *, receiving: bool) -> OwnBytes | None:
     if record.settings.get("protocol") == "UDP":
-        if sends == receiving:  # UDP sends nothing in the other direction
+        if words.sends == receiving:  # UDP sends nothing in the other direction
             return OwnBytes()
         try:
-            if sends:
-                return udp_sent(end_words)
-            return udp_received(
-                end_words, as_whole(record.values.get(f"{role.place}_softnet_dropped_frames"))
-            )
+            if words.sends:
+                return udp_sent(words)
+            dropped = as_whole(record.values.get(f"{words.place}_softnet_dropped_frames"))
+            return udp_received(words, dropped)
         except ValueError:  # this MTU cannot carry such a message
             return None
     streams = record.settings.get("streams")
     number = streams if isinstance(streams, int) else 1
-    data = (tcp_data_sent if sends else tcp_data_received)(end_words, number)
-    return data if sends != receiving else tcp_acknowledgements(end_words, data)
-
-
-def _other_traffic(counts: _Counted, link: Link) -> tuple[float, float] | None:
-    """The rate of other traffic in bit/s, as the interface counts it, and the filled share of the
-    link; ``None`` if there is too little to be distinguished from our traffic."""
-    own, window_s = counts.own, counts.window_s
-    certain = _certain_bytes(counts, own, link)
-    if not certain:
-        return None
-    other_bytes = max(certain, counts.bytes - own.counted(counts.packets))
-    frames = max(other_bytes / (link.mtu_bytes + HEADER_BYTES), counts.packets - own.frames)
-    wire = other_bytes + AROUND_BYTES * frames
-    if own.frames:
-        ip_bytes = max(1, round((own.payload + own.header) / own.frames - HEADER_BYTES))
-        wire += own.frames * packet_wire_bytes(ip_bytes, vlan=link.vlan)
-    return 8 * other_bytes / window_s, 8 * wire / window_s / link.rate_bit_per_s
+    data = (tcp_data_sent if words.sends else tcp_data_received)(words, number)
+    return data if words.sends != receiving else tcp_acknowledgements(words, data)
 
 
 def _certain_bytes(counts: _Counted, own: OwnBytes, link: Link) -> float:
@@ -515,7 +447,7 @@ def _may_be_lost(counts: _Counted, link: Link) -> bool:
     if not losses.frames or frames <= 0 or _certain_bytes(counts, own + losses, link):
         return False
     excess, our_bytes = counts.bytes - own.counted(counts.packets), losses.payload / losses.frames
-    most = (1 + AS_LONG) * our_bytes + FCS_BYTES + TAG_BYTES
+    most = (1 + AS_LONG) * our_bytes + FCS_AND_TAG_BYTES
     return (1 - AS_LONG) * our_bytes <= excess / frames and (
         (excess - counts.control_bytes) / frames <= most
     )
