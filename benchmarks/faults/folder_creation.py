@@ -19,7 +19,8 @@ from typing import NoReturn
 from benchmarks.stage import Verdict, finish
 from netlab.errors import NetlabError
 from netlab.store.plan import Plan, PlannedCell
-from netlab.store.run_folder import RunFolder, read
+from netlab.store.reader import read
+from netlab.store.run_folder import RunFolder
 from netlab.trial.record import Record, Status
 
 CELL = PlannedCell("LL-stream-udp-64-auto-00000000", "LL", "stream", {"protocol": "UDP"})

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.results.rows import text_of
 from netlab.results.value_types import RUN_CHECK
-from netlab.store.journal import Damage
+from netlab.store.journal import Damage, Note
 from netlab.store.plan import Plan, PlannedCell
-from netlab.store.reader import Note, StoredRun, read
+from netlab.store.reader import StoredRun, read
 from netlab.trial.record import Record, Value
 
 if TYPE_CHECKING:

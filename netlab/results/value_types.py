@@ -19,8 +19,7 @@ from netlab.kinds import SETUPS
 from netlab.messages import _
 from netlab.results.columns import SERIES, describe, is_listed
 from netlab.results.tcp_series import TCP_SERIES
-from netlab.store.journal import COUNTS, PackedValues
-from netlab.store.reader import RunCheck
+from netlab.store.journal import COUNTS, PackedValues, RunCheck
 from netlab.trial.record import HEADLINE_ENDINGS, LARGEST_FLOAT, Value
 
 ValueKind = Literal[

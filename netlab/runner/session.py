@@ -59,7 +59,7 @@ from netlab.runner.trial_faults import (
     keep_traceback,
     record_of_fault,
 )
-from netlab.store.reader import IN_VAIN
+from netlab.store.journal_reading import IN_VAIN
 from netlab.store.run_folder import RunFolder
 from netlab.trial.record import Record, Status, Value
 from netlab.version import VERSION

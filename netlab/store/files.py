@@ -55,14 +55,9 @@ def is_link(path: Path) -> bool:
 
 def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
     """A descriptor of a file by its path, which must not be a link; OSError as ``os.open``."""
-    _check_no_link(path)
-    return os.open(path, flags | _NO_LINK | _BYTES, mode)
-
-
-def _check_no_link(path: Path) -> None:
-    """Raise OSError for a link, on systems that cannot refuse a link themselves."""
     if not _AT_ONCE and is_link(path):
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return os.open(path, flags | _NO_LINK | _BYTES, mode)
 
 
 class Folder:
@@ -83,27 +78,21 @@ class Folder:
     def below(self, name: str) -> Folder:
         """Open a folder in it that is not a link."""
         path = self._path / name
-        _check_no_link(path)
-        if self._descriptor is None:
-            return Folder.open(path)
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-        return Folder(path, os.open(name, flags, dir_fd=self._descriptor))
+        if self._descriptor is not None:
+            return Folder(path, self.open_file(name, os.O_RDONLY | os.O_DIRECTORY))
+        if is_link(path):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+        return Folder.open(path)
 
     def make(self, name: str, mode: int) -> None:
         """Create a folder in it."""
         os.mkdir(self._at(name), mode, dir_fd=self._descriptor)
 
-    def create(self, name: str, mode: int) -> int:
-        """A descriptor to write a file that does not exist yet."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK | _BYTES
-        return os.open(self._at(name), flags, mode, dir_fd=self._descriptor)
-
-    def read(self, name: str) -> int:
-        """A descriptor to read a file in it that is not a link."""
+    def open_file(self, name: str, flags: int, mode: int = 0o600) -> int:
+        """A descriptor of a file in it that is not a link."""
         if self._descriptor is None:
-            return open_file(self._path / name, os.O_RDONLY | NO_WAITING)
-        flags = os.O_RDONLY | NO_WAITING | _NO_LINK | _BYTES
-        return os.open(name, flags, dir_fd=self._descriptor)
+            return open_file(self._path / name, flags, mode)
+        return os.open(name, flags | _NO_LINK | _BYTES, mode, dir_fd=self._descriptor)
 
     def replace(self, name: str, by: str) -> None:
         """Rename the file ``by`` to ``name``, replacing the file of that name."""
@@ -171,10 +160,7 @@ def lock(descriptor: int, *, shared: bool = False) -> None:
 
 
 def unlock(descriptor: int) -> None:
-    """Unlock a file before it is closed, because Windows unlocks a closed file with a delay.
-
-    On other systems, this does nothing.
-    """
+    """Unlock a file before it is closed: Windows unlocks a closed file with a delay, others not."""
     if _msvcrt is not None:
         os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
         _msvcrt.locking(descriptor, _msvcrt.LK_UNLCK, 1)
@@ -201,20 +187,23 @@ def disk_error(error: OSError, path: Path, doing: str) -> StoreError:
     return StoreError(f"{sentence}; {advice}" if advice else sentence)
 
 
-def exists(path: Path) -> bool:
-    """Whether something is at the path; False if that cannot be determined.
+@contextlib.contextmanager
+def disk_errors(path: Path, doing: str) -> Iterator[None]:
+    """Raise an OSError of the context as a ``disk_error``."""
+    try:
+        yield
+    except OSError as error:
+        raise disk_error(error, path, doing) from None
 
-    ``Path.exists`` would raise an error in this case. With this function, the next operation on the
-    path fails and states the reason.
-    """
+
+def exists(path: Path) -> bool:
+    """Whether something is at the path; False, and no error, if that cannot be determined."""
+    # The next operation on the path then fails and states the reason.
     return os.path.exists(path)  # noqa: PTH110
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder that only its owner may enter (0700), and its parents; make them durable.
-
-    A folder that another process creates meanwhile is accepted.
-    """
+    """Create a folder that only its owner may enter (0700), and its parents; make them durable."""
     folders = [path]
     while not exists(folders[-1].parent):
         folders.append(folders[-1].parent)
@@ -222,7 +211,7 @@ def make_folder(path: Path) -> None:
         try:
             os.mkdir(folder, 0o700 if folder == path else 0o777)  # noqa: PTH102
         except OSError as error:
-            if error.errno == errno.EEXIST and folder.is_dir():
+            if error.errno == errno.EEXIST and folder.is_dir():  # another process made it meanwhile
                 continue
             raise disk_error(error, folder, "create the folder") from None
         sync_folder(folder.parent)
@@ -230,14 +219,8 @@ def make_folder(path: Path) -> None:
 
 def sync_folder(path: Path) -> None:
     """Make the names in a folder durable: fsync of the folder itself."""
-    try:
-        folder = Folder.open(path)
-        try:
-            folder.sync()
-        finally:
-            folder.close()
-    except OSError as error:
-        raise disk_error(error, path, "make the folder durable") from None
+    with disk_errors(path, "make the folder durable"), contextlib.closing(Folder.open(path)) as it:
+        it.sync()
 
 
 @contextlib.contextmanager
@@ -273,33 +256,31 @@ def open_inside(path: Path) -> int:
     Raises StoreError for a link, and for a pipe or a device, which might never end.
     """
     try:
-        descriptor = open_file(path, os.O_RDONLY | NO_WAITING)
+        return _regular(open_file(path, os.O_RDONLY | NO_WAITING), path)
     except OSError as error:
         _refuse_link(path)
         raise error from None
-    return _regular(descriptor, path)
 
 
 def open_below(root: Path, folder: str, name: str) -> int:
     """As ``open_inside``, for a file in a subfolder, which must not be a link either."""
+    path = root / folder / name
     with folder_inside(root, folder) as inner:
         try:
-            descriptor = inner.read(name)
+            return _regular(inner.open_file(name, os.O_RDONLY | NO_WAITING), path)
         except OSError as error:
-            _refuse_link(root / folder / name)
+            _refuse_link(path)
             raise error from None
-    return _regular(descriptor, root / folder / name)
 
 
 def names_below(root: Path, folder: str) -> list[str]:
     """The sorted names in a subfolder of a run folder, if there is one. StoreError for a link."""
-    try:
-        with folder_inside(root, folder) as inner:
-            return sorted(inner.names())
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        raise disk_error(error, root / folder, "read the folder") from None
+    with disk_errors(root / folder, "read the folder"):
+        try:
+            with folder_inside(root, folder) as inner:
+                return sorted(inner.names())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
 
 def _regular(descriptor: int, path: Path) -> int:
@@ -333,63 +314,46 @@ def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> No
     """As ``write_file``, below an existing folder, such as ``charts/a.svg``."""
     *below, last = name.split("/")
     temporary = f".{last}.{secrets.token_hex(4)}.tmp"
-    try:
-        with folder_inside(root, *below) as folder:
+    with disk_errors(root / name, "write the file"), folder_inside(root, *below) as folder:
+        try:
+            descriptor = folder.open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
             try:
-                descriptor = folder.create(temporary, mode)
-                try:
-                    write_all(descriptor, data)
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
-                folder.replace(last, by=temporary)
-            except OSError:
-                with contextlib.suppress(OSError):
-                    folder.remove(temporary)
-                raise
-            folder.sync()
-    except OSError as error:
-        raise disk_error(error, root / name, "write the file") from None
+                write_all(descriptor, data)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            folder.replace(last, by=temporary)
+        except OSError:
+            with contextlib.suppress(OSError):
+                folder.remove(temporary)
+            raise
+        folder.sync()
 
 
 def write_private(root: Path, folder: str, name: str, data: bytes) -> None:
     """As ``write_file``, for a file in a subfolder, which is created (0700) if it is missing."""
-    try:
-        with folder_inside(root, folder, make=0o700):
-            pass
-    except OSError as error:
-        raise disk_error(error, root / folder, "create the folder") from None
+    with disk_errors(root / folder, "create the folder"), folder_inside(root, folder, make=0o700):
+        pass
     write_inside(root, f"{folder}/{name}", data)
 
 
 def remove_below(root: Path, folder: str, name: str) -> None:
     """Remove a file of a subfolder, if it is there. StoreError if the disk refuses."""
-    try:
-        with folder_inside(root, folder) as inner:
-            inner.remove(name)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise disk_error(error, root / folder / name, "remove the file") from None
+    missing, doing = contextlib.suppress(FileNotFoundError), "remove the file"
+    with disk_errors(root / folder / name, doing), missing, folder_inside(root, folder) as inner:
+        inner.remove(name)
 
 
 def read_file(path: Path) -> bytes:
     """All bytes of a file; StoreError if the disk refuses."""
-    try:
+    with disk_errors(path, "read the file"):
         return path.read_bytes()
-    except OSError as error:
-        raise disk_error(error, path, "read the file") from None
 
 
 def read_inside(path: Path, most_bytes: int) -> bytes:
-    """All bytes of a regular file of a run folder; StoreError if it is a link, is longer than
-    ``most_bytes``, or the disk refuses.
-    """
-    try:
-        with os.fdopen(open_inside(path), "rb") as file:
-            data = file.read(most_bytes + 1)
-    except OSError as error:
-        raise disk_error(error, path, "read the file") from None
+    """All bytes of a regular file of a run folder; StoreError for a link, or a longer file."""
+    with disk_errors(path, "read the file"), os.fdopen(open_inside(path), "rb") as file:
+        data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
         raise StoreError(f"{path}: longer than {most_bytes >> 20} MiB; no run writes such a file")
     return data

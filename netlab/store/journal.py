@@ -19,16 +19,16 @@ import threading
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
-from concurrent.futures import Future
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
+from concurrent import futures
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from netlab.errors import StoreError
 from netlab.messages import _, counted
-from netlab.store.files import disk_error, open_file, open_inside, read_at, sync_folder, write_all
+from netlab.store.files import disk_errors, open_file, open_inside, read_at, sync_folder, write_all
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Record, Value, check_text, from_data, refuse_constant
 
@@ -41,70 +41,40 @@ class BackgroundSync:
 
     def __init__(self, sync: Callable[[], None]) -> None:
         self._sync = sync
-        self._changed = threading.Condition()
-        self._requested: Future[None] | None = None
-        self._running: Future[None] | None = None
-        self._failed: Future[None] | None = None
-        self._thread: threading.Thread | None = None
-        self._ended = False
+        self._turn = threading.Lock()
+        self._thread = futures.ThreadPoolExecutor(1)
+        self._last: futures.Future[None] | None = None
+        self._fault: Exception | None = None
 
-    def ask(self) -> Future[None]:
+    def ask(self) -> futures.Future[None]:
         """Request a sync of all data written before; the future holds its exception."""
-        with self._changed:
-            if self._failed is not None:
-                return self._failed
-            if self._requested is None:
-                self._requested = Future()
-                self._changed.notify_all()
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, daemon=True)
-                self._thread.start()
-            return self._requested
+        with self._turn:
+            last = self._last
+            if last is None or last.running() or (last.done() and self._fault is None):
+                last = self._last = self._thread.submit(self._run)
+            return last
 
     def wait(self) -> None:
         """Wait until no sync is requested or running; raise the exception of a call that failed."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._requested is None and self._running is None)
-            failed = self._failed
-        if failed is not None:
-            failed.result()
+        if self._last is not None:
+            self._last.result()
 
     def check(self) -> None:
         """Raise the exception of a call that failed, without waiting."""
-        if self._failed is not None:
-            self._failed.result()
+        if self._fault is not None:
+            raise self._fault
 
     def end(self) -> None:
         """Let the thread end after the sync that is requested."""
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
+        self._thread.shutdown(wait=False)
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._requested is not None or self._ended)
-                future = self._running = self._requested
-                self._requested = None
-            if future is None:
-                return
-            fault: Exception | None = None
-            try:
-                self._sync()
-            except Exception as error:
-                fault = error
-            with self._changed:
-                self._running = None
-                if fault is not None:
-                    self._failed = future
-                    if self._requested is not None:
-                        self._requested.set_exception(fault)
-                        self._requested = None
-                self._changed.notify_all()
-            if fault is None:
-                future.set_result(None)
-            else:
-                future.set_exception(fault)
+        self.check()
+        try:
+            self._sync()
+        except Exception as fault:
+            self._fault = fault
+            raise
 
 
 MAX_LINE_BYTES = 16 * 2**20
@@ -148,47 +118,19 @@ def encode_line(json_text: str) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 
-def _pieces(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The length in the file of each line, and the line with its line feed; a long one is cut."""
-    while piece := file.readline(MAX_LINE_BYTES + 1):
-        if len(piece) <= MAX_LINE_BYTES or piece.endswith(b"\n"):
-            yield len(piece), piece
-            continue
-        size_bytes = len(piece)
-        while part := file.readline(MAX_LINE_BYTES):
-            size_bytes += len(part)
-            if part.endswith(b"\n"):
-                break
-        yield size_bytes, piece + b"\n"
-
-
-def _scan(pieces: Iterable[tuple[int, bytes]], first: int) -> Iterator[JournalLine | Damage]:
-    """Intact lines and damages, in order, of pieces that end with their line feed.
-
-    ``first``: number of the first piece.
-    """
-    reported = unreported = last = 0
-    for number, (_size_bytes, piece) in enumerate(pieces, start=first):
-        for item in items_of(piece, number):
-            if isinstance(item, JournalLine) or reported < MAX_DAMAGES:
-                yield item
-                if isinstance(item, Damage):
-                    reported, last = reported + 1, number
-            else:
-                unreported += 1
-    if unreported:
-        yield Damage(last + 1, _("{lines} more damaged lines follow", lines=unreported))
-
-
 def items_of(piece: bytes, number: int) -> Iterator[JournalLine | Damage]:
     """The intact lines in one line of the file, and its damage; nothing for an empty line.
 
     ``piece``: the line with its line feed. ``number``: its number in the file.
     """
     body = piece.removesuffix(b"\n")
-    line = _intact(body, number)
-    if line is not None:
-        yield line
+    data = None
+    if _LINE_START.match(body) and len(body) <= MAX_LINE_BYTES and _checksum_matches(body):
+        with contextlib.suppress(ValueError, RecursionError):
+            text = body[9:].decode("utf-8")
+            data = _DECODER.decode(text)
+    if isinstance(data, dict):
+        yield JournalLine(number, data, text)
     elif body:  # a writer may have added a line feed to a line that already had one
         salvaged = list(_salvage(body, number))
         yield from salvaged
@@ -196,23 +138,7 @@ def items_of(piece: bytes, number: int) -> Iterator[JournalLine | Damage]:
         yield Damage(number, _describe(body, len(salvaged), torn), torn)
 
 
-def _intact(piece: bytes, number: int) -> JournalLine | None:
-    """The line, if the piece is one intact line and nothing else."""
-    if not _LINE_START.match(piece) or len(piece) > MAX_LINE_BYTES:
-        return None
-    body = piece[9:]
-    if not _checksum_matches(piece):
-        return None
-    try:
-        text = body.decode("utf-8")
-        data = _DECODER.decode(text)
-    except (ValueError, RecursionError):
-        return None
-    return JournalLine(number, data, text) if isinstance(data, dict) else None
-
-
 def _checksum_matches(piece: bytes) -> bool:
-    """Whether a piece begins with the checksum of the rest."""
     return int(piece[:8], 16) == zlib.crc32(piece[9:])
 
 
@@ -280,19 +206,26 @@ class Journal:
     @classmethod
     def open(cls, path: Path) -> Journal:
         """Create the file (0600), or open it to append; a torn end stays as it is."""
-        flags = os.O_RDWR | os.O_APPEND
-        try:
+        with disk_errors(path, "open the journal"):
+            flags = os.O_RDWR | os.O_APPEND
             try:
                 descriptor = open_file(path, flags | os.O_CREAT | os.O_EXCL)
             except FileExistsError:
                 descriptor = open_file(path, flags)
             try:
-                return cls(path, descriptor, fresh=_is_fresh(path, descriptor))
+                status = os.fstat(descriptor)
+                if not stat.S_ISREG(status.st_mode):
+                    raise StoreError(f"{path}: not a regular file; restore it from a copy")
+                # A resumed run relies on every line that it reads. A process that was killed may
+                # have left a line only in the page cache.
+                os.fsync(descriptor)
+                sync_folder(path.parent)
+                size_bytes = status.st_size
+                fresh = size_bytes == 0 or read_at(descriptor, 1, size_bytes - 1) == b"\n"
             except BaseException:
                 os.close(descriptor)
                 raise
-        except OSError as error:
-            raise disk_error(error, path, "open the journal") from None
+        return cls(path, descriptor, fresh=fresh)
 
     def append(self, json_text: str, *, durable: bool = True) -> None:
         """Write one line; with ``durable`` it is on the disk when this returns.
@@ -307,10 +240,8 @@ class Journal:
                 raise StoreError(f"{self._path}: cannot write a record: the journal {why}")
             try:
                 self._background.check()
-                try:
+                with disk_errors(self._path, "write a record"):
                     write_all(self._descriptor, line if self._fresh else b"\n" + line)
-                except OSError as error:
-                    raise disk_error(error, self._path, "write a record") from None
                 self._fresh = True
                 if durable:
                     # The system reports a failed sync once per descriptor, to whoever asks first.
@@ -321,7 +252,7 @@ class Journal:
                 raise
             self._unsynced = not durable
 
-    def sync_soon(self) -> Future[None]:
+    def sync_soon(self) -> futures.Future[None]:
         """Make all lines written so far durable while the caller continues.
 
         If the disk refuses, the future holds the StoreError, and the next call of ``append`` or
@@ -341,36 +272,19 @@ class Journal:
             try:
                 self._background.wait()
                 if self._unsynced and not self._broken:
-                    os.fsync(self._descriptor)
+                    with disk_errors(self._path, "make the journal durable"):
+                        os.fsync(self._descriptor)
             except StoreError:
                 if not self._broken:  # an error that was raised before is not raised again
                     raise
-            except OSError as error:
-                raise disk_error(error, self._path, "make the journal durable") from None
             finally:
                 self._background.end()
                 with contextlib.suppress(OSError):
                     os.close(self._descriptor)
 
     def _sync(self) -> None:
-        try:
+        with disk_errors(self._path, "write a record"):
             os.fsync(self._descriptor)
-        except OSError as error:
-            raise disk_error(error, self._path, "write a record") from None
-
-
-def _is_fresh(path: Path, descriptor: int) -> bool:
-    """Whether a journal just opened is empty or ends with a line feed; makes all of it durable.
-
-    A resumed run relies on every line that it reads. A process that was killed may have left a line
-    only in the page cache.
-    """
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        raise StoreError(f"{path}: not a regular file; restore it from a copy")
-    os.fsync(descriptor)
-    sync_folder(path.parent)
-    return status.st_size == 0 or read_at(descriptor, 1, status.st_size - 1) == b"\n"
 
 
 def read_journal(path: Path) -> tuple[tuple[JournalLine, ...], tuple[Damage, ...]]:
@@ -387,14 +301,20 @@ def scan_journal(
 
     ``begin_bytes``: where the line with the number ``first`` begins; earlier lines are left out.
     """
-    try:
-        with os.fdopen(open_inside(path), "rb") as file:
-            file.seek(begin_bytes)
-            yield from _scan(_pieces(file), first)
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         yield Damage(1, _("the journal is missing"))
-    except OSError as error:
-        raise disk_error(error, path, "read the journal") from None
+        return
+    reported = unreported = last = 0
+    for number, (_size_bytes, piece) in enumerate(scan_pieces(path, begin_bytes), start=first):
+        for item in items_of(piece, number):
+            if isinstance(item, JournalLine) or reported < MAX_DAMAGES:
+                yield item
+                if isinstance(item, Damage):
+                    reported, last = reported + 1, number
+            else:
+                unreported += 1
+    if unreported:
+        yield Damage(last + 1, _("{lines} more damaged lines follow", lines=unreported))
 
 
 def scan_pieces(path: Path, begin_bytes: int) -> Iterator[tuple[int, bytes]]:
@@ -402,17 +322,22 @@ def scan_pieces(path: Path, begin_bytes: int) -> Iterator[tuple[int, bytes]]:
 
     A line that is too long is cut. Raises StoreError if the journal cannot be read.
     """
-    try:
-        with os.fdopen(open_inside(path), "rb") as file:
-            file.seek(begin_bytes)
-            yield from _pieces(file)
-    except OSError as error:
-        raise disk_error(error, path, "read the journal") from None
+    with disk_errors(path, "read the journal"), os.fdopen(open_inside(path), "rb") as file:
+        file.seek(begin_bytes)
+        while piece := file.readline(MAX_LINE_BYTES + 1):
+            if len(piece) <= MAX_LINE_BYTES or piece.endswith(b"\n"):
+                yield len(piece), piece
+                continue
+            size_bytes = len(piece)
+            while part := file.readline(MAX_LINE_BYTES):
+                size_bytes += len(part)
+                if part.endswith(b"\n"):
+                    break
+            yield size_bytes, piece + b"\n"
 
 
 _LONGEST_SHARED = 64
-"""Maximum number of characters of a text that is stored once for all records, such as the name of a
-host."""
+"""Maximum length of a text that is stored once for all records, such as the name of a host."""
 _CODES, _SIZES = "BHIQq", (1 << 8, 1 << 16, 1 << 32, 1 << 64)
 """Type codes of an array, and the first value that is too large for each unsigned one."""
 COUNTS = frozenset("BHIQ")
@@ -476,9 +401,7 @@ class PackedValues(Mapping[str, Value]):
         return self._held
 
     def counts(self, name: str) -> Sequence[int] | None:
-        """A series of whole numbers of 0 or more as it is stored; the caller must not change it.
-        ``None`` if the value is anything else.
-        """
+        """A series of whole numbers from 0 as it is stored, not to be changed; else ``None``."""
         place = self._places.get(name)
         entry = None if place is None else self._held[place]
         return entry if type(entry) is array and entry.typecode in COUNTS else None
@@ -622,7 +545,6 @@ def record_in(
 
 
 def _compact(record: Record, cell: PlannedCell | None) -> Record:
-    """The same record, sharing its texts and names with other records."""
     return replace(
         record,
         cell=record.cell if cell is None else cell.key,

@@ -13,21 +13,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from netlab.errors import LockedError, StoreError
 from netlab.experiment.matrix import outline
 from netlab.messages import _
-from netlab.store.files import (
-    NO_WAITING,
-    disk_error,
-    lock,
-    open_file,
-    open_inside,
-    read_at,
-    unlock,
-    write_from_begin,
-)
+from netlab.store import files
 from netlab.store.journal import (
     MAX_NUMBER,
     Damage,
@@ -41,8 +34,10 @@ from netlab.store.journal import (
     record_in,
 )
 from netlab.store.plan import Plan, PlannedTrials
-from netlab.store.segments import DamagedSegment, SegmentChain, TrialIndex
 from netlab.trial.record import Record, Status, utc_now
+
+if TYPE_CHECKING:
+    from netlab.store.segments import SegmentChain, TrialIndex
 
 _MORE_ATTEMPTS = 1000
 """An attempt number in a note is ignored if fewer attempts than this could follow it."""
@@ -55,8 +50,9 @@ def counted_attempt(attempt: object) -> int:
 
     The numbers of later attempts must stay below MAX_NUMBER, so that they can be read back.
     """
-    counts = type(attempt) is int and 0 < attempt < MAX_NUMBER - _MORE_ATTEMPTS
-    return attempt if counts else 0  # type: ignore[return-value]  # checked just before
+    if type(attempt) is int and 0 < attempt < MAX_NUMBER - _MORE_ATTEMPTS:
+        return attempt
+    return 0
 
 
 class LatestRecords(MutableMapping[TrialKey, Record]):
@@ -91,8 +87,7 @@ class LatestRecords(MutableMapping[TrialKey, Record]):
         yield from (trial for trial in self.added if self.index.row_of(trial) is None)
 
     def __len__(self) -> int:
-        new = sum(self.index.row_of(trial) is None for trial in self.added)
-        return len(self.index) + new
+        return len(self.index) + sum(self.index.row_of(trial) is None for trial in self.added)
 
 
 @dataclass(slots=True)
@@ -113,11 +108,6 @@ class Gathered:
     """The last record of a planned trial in the lines that were read."""
 
     @property
-    def has_records(self) -> bool:
-        """Whether there is any record."""
-        return bool(self.records) or (self.index is not None and self.index.rows > 0)
-
-    @property
     def record_count(self) -> int:
         """Number of intact records."""
         return len(self.records) + (0 if self.index is None else self.index.rows)
@@ -125,10 +115,8 @@ class Gathered:
     @property
     def last(self) -> Record | None:
         """The last record of a planned trial, or ``None``."""
-        if self.newest is not None:
+        if self.newest is not None or self.index is None or not self.index.rows:
             return self.newest
-        if self.index is None or not self.index.rows:
-            return None
         return self.index.outline(self.index.rows - 1)
 
     def started(self, trial: TrialKey) -> int:
@@ -152,11 +140,9 @@ class Gathered:
 
     def counts(self, trials: Mapping[str, int]) -> Counter[Status]:
         """Number of trials by status. ``trials``: cell → number of its trials, for all cells."""
-        counts: Counter[Status] = Counter()
         if self.index is None:
-            for cell, number in trials.items():
-                counts.update(self.status((cell, trial)) for trial in range(1, number + 1))
-            return counts
+            every = ((cell, n) for cell, most in trials.items() for n in range(1, most + 1))
+            return Counter(map(self.status, every))
         counts = self.index.counts(trials)
         for cell, trial in self._read:
             if trial <= trials[cell]:
@@ -165,10 +151,7 @@ class Gathered:
         return counts
 
     def finished(self, trials: Mapping[str, int]) -> frozenset[str]:
-        """Cells whose trials all have a final record, of those that segments alone tell about.
-
-        ``trials``: cell → number of its trials.
-        """
+        """Cells whose trials all have a final record, as segments alone tell; as ``counts``."""
         if self.index is None:
             return frozenset()
         later = {cell for cell, _trial in self._read}
@@ -240,7 +223,7 @@ class JournalReading:
                 if (record := self._record(item)) is not None:
                     self._take_record(item.number, record)
             else:
-                self._take_note(item, follows_records=self.gathered.has_records)
+                self._take_note(item, follows_records=self.gathered.record_count > 0)
 
     def _record(self, line: JournalLine) -> Record | None:
         """The record in a line; ``None``, with a damage, if it is malformed."""
@@ -282,56 +265,36 @@ class JournalReading:
 
     def take_segments(self, chain: SegmentChain, index: TrialIndex) -> None:
         """Gather what segments cover: records by their index, other lines from the journal."""
-        gathered = self.gathered
-        gathered.index = index
-        gathered.latest = LatestRecords(index, self._reads(index))
-        try:
-            descriptor = open_inside(self._journal)
-        except OSError as error:
-            raise disk_error(error, self._journal, "read the journal") from None
-        try:
+        self.gathered.index = index
+        self.gathered.latest = LatestRecords(index, partial(self._in_row, index))
+        reading = files.disk_errors(self._journal, "read the journal")
+        with reading, os.fdopen(files.open_inside(self._journal), "rb") as file:
             for place in (place for segment in chain.segments for place in segment.others):
-                piece = read_at(descriptor, place.size_bytes, place.begin_bytes)
+                piece = files.read_at(file.fileno(), place.size_bytes, place.begin_bytes)
                 for item in items_of(piece, place.line):
-                    self._take_other(item, place.begin_bytes, index)
-        except OSError as error:
-            raise disk_error(error, self._journal, "read the journal") from None
-        finally:
-            os.close(descriptor)
+                    if isinstance(item, Damage):
+                        self.gathered.damage.append(item)
+                    elif item.data.get("kind") == "record":
+                        record = self._record(item)
+                        # The index has the records of planned trials.
+                        if record is not None and (record.cell, record.trial) not in self._planned:
+                            self._take_record(item.number, record)
+                    else:
+                        self._take_other_note(item, place.begin_bytes, index)
 
-    def _take_other(self, item: JournalLine | Damage, begin_bytes: int, index: TrialIndex) -> None:
-        if isinstance(item, Damage):
-            self.gathered.damage.append(item)
-        elif item.data.get("kind") == "record":
-            record = self._record(item)
-            # The index has the records of planned trials.
-            if record is not None and (record.cell, record.trial) not in self._planned:
-                self._take_record(item.number, record)
-        else:
-            self._take_note(item, follows_records=index.begin_bytes < begin_bytes)
-            unfinished = self.gathered.unfinished
-            for trial in tuple(unfinished) if item.data.get("kind") == "attempt" else ():
-                if index.last_bytes(trial) > begin_bytes:
-                    del unfinished[trial]
+    def _take_other_note(self, line: JournalLine, begin_bytes: int, index: TrialIndex) -> None:
+        self._take_note(line, follows_records=index.begin_bytes < begin_bytes)
+        unfinished = self.gathered.unfinished
+        for trial in tuple(unfinished) if line.data.get("kind") == "attempt" else ():
+            if index.last_bytes(trial) > begin_bytes:
+                del unfinished[trial]
 
-    def _reads(self, index: TrialIndex) -> Callable[[int], Record]:
-        """A function that reads the record in a row of the index."""
-        if self._keep is not outline:
-            return lambda row: self.recorded(index, row)
-
-        def outlined(row: int) -> Record:
-            # If data stopped in a trial, its outline has all values.
-            if not index.has_stopped(row):
-                try:
-                    return index.outline(row)
-                except DamagedSegment:
-                    pass  # the journal has the record as well
-            return self.recorded(index, row)
-
-        return outlined
-
-    def recorded(self, index: TrialIndex, row: int) -> Record:
-        """The record in a row of the index, read in the journal. StoreError if it is damaged."""
+    def _in_row(self, index: TrialIndex, row: int) -> Record:
+        """The record in a row of the index. StoreError if it is damaged."""
+        # If data stopped in a trial, its outline has all values.
+        if self._keep is outline and not index.has_stopped(row):
+            with contextlib.suppress(ValueError):  # for a damaged segment, the journal is read
+                return index.outline(row)
         key = index.key_of(row)
         found = None
         for line in index.lines(row):
@@ -368,41 +331,31 @@ class WriterLock:
     @classmethod
     def acquire(cls, path: Path) -> WriterLock:
         """Take the lock without waiting. Raises LockedError, which names the writer that has it."""
+        with files.disk_errors(path, "open the lock"):
+            descriptor = files.open_file(path, os.O_RDWR | os.O_CREAT)
         try:
-            descriptor = open_file(path, os.O_RDWR | os.O_CREAT)
-        except OSError as error:
-            raise disk_error(error, path, "open the lock") from None
-        for number in range(_TRIES):
-            try:
-                lock(descriptor)
-                break
-            except BlockingIOError:
-                if number < _TRIES - 1:
-                    time.sleep(_PAUSE_S)
-            except OSError as error:
-                os.close(descriptor)
-                raise disk_error(error, path, "lock the folder") from None
-        else:
-            described = _describe(descriptor)
-            os.close(descriptor)
-            raise LockedError(
-                f"{path.parent}: {described} is writing here; wait until it is done, or stop it"
-            )
-        try:
+            with files.disk_errors(path, "lock the folder"):
+                for tries_left in reversed(range(_TRIES)):
+                    try:
+                        files.lock(descriptor)
+                        break
+                    except BlockingIOError:
+                        if not tries_left:
+                            described = _describe(descriptor)
+                            raise LockedError(
+                                f"{path.parent}: {described} is writing here; "
+                                "wait until it is done, or stop it"
+                            ) from None
+                        time.sleep(_PAUSE_S)
             # The text is only for messages to later writers; the kernel holds the lock.
-            text = json.dumps(
-                {
-                    "pid": os.getpid(),
-                    "boot": _boot(),
-                    "machine": socket.gethostname(),
-                    "since": utc_now(),
-                }
-            )
-            os.ftruncate(descriptor, 0)
-            write_from_begin(descriptor, text.encode("ascii"))
-        except OSError as error:
+            process = {"pid": os.getpid(), "boot": _boot(), "machine": socket.gethostname()}
+            with files.disk_errors(path, "write the lock"):
+                os.ftruncate(descriptor, 0)
+                text = json.dumps({**process, "since": utc_now()})
+                files.write_from_begin(descriptor, text.encode("ascii"))
+        except BaseException:
             os.close(descriptor)
-            raise disk_error(error, path, "write the lock") from None
+            raise
         return cls(descriptor)
 
     def release(self) -> None:
@@ -410,7 +363,7 @@ class WriterLock:
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, 0)
-                unlock(self._descriptor)
+                files.unlock(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = -1
 
@@ -419,12 +372,12 @@ def holder(path: Path) -> str | None:
     """The writer's description, such as ``netlab with pid 71 on lab1 since …``; else ``None``."""
     try:
         # A call that may wait would block on a pipe without a writer.
-        descriptor = open_file(path, os.O_RDONLY | NO_WAITING)
+        descriptor = files.open_file(path, os.O_RDONLY | files.NO_WAITING)
     except OSError:
         return None
     try:
-        lock(descriptor, shared=True)
-        unlock(descriptor)
+        files.lock(descriptor, shared=True)
+        files.unlock(descriptor)
         return None
     except OSError:
         return _describe(descriptor)
@@ -434,7 +387,7 @@ def holder(path: Path) -> str | None:
 
 def _describe(descriptor: int) -> str:
     try:
-        data = json.loads(read_at(descriptor, 4096, 0))
+        data = json.loads(files.read_at(descriptor, 4096, 0))
         boot = "" if data["boot"] == _boot() else " (another machine or an earlier boot)"
         words = f"netlab with pid {data['pid']} on {data['machine']} since {data['since']}{boot}"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -1,6 +1,6 @@
 """The plan of a run folder: the cells to measure, differences of two plans, and stated facts.
 
-Stated facts are those that a document states in addition to its table, which was imported.
+Stated facts are those that an imported document states in addition to its table.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 from netlab.ethernet import Link
@@ -114,6 +115,10 @@ class PlannedTrials(Container[object]):
 
 def to_text(plan: Plan, created_at: str) -> str:
     """The plan as run.json: everything except the matrix's text, with a checksum."""
+    link = None
+    if plan.link is not None:
+        # A link without hops is written as before there were hops.
+        link = {name: value for name, value in asdict(plan.link).items() if name != "hops" or value}
     header: dict[str, Any] = {
         "format": _FORMAT,
         "schema": SCHEMA,
@@ -123,7 +128,7 @@ def to_text(plan: Plan, created_at: str) -> str:
         "source": plan.source,
         "content_hash": plan.content_hash,
         "content": plan.content,
-        "link": plan.link and _link_data(plan.link),
+        "link": link,
         "repeats": plan.repeats,
         "until": plan.until and asdict(plan.until),
         "target": plan.target and asdict(plan.target),
@@ -172,28 +177,28 @@ def from_text(text: str, matrix_text: str, check: SettingsCheck | None = None) -
     canonical = known.canonical if known else _canonical(data.get("cells"))
     if checksum != _checksum(data, canonical):
         raise ValueError("its checksum does not match: it was damaged, or changed by hand")
-    if known is None:
-        cells = tuple(map(_cell, _typed(data, "cells", list)))
-        if check is not None:
-            for cell in cells:
-                check(cell.test, cell.settings)
-        known = _ReadCells(end, check, canonical, cells)
-        _last_read = known if mark else _last_read
     # The checksum detects only accidents. A file from elsewhere may be wrong despite its checksum.
-    link, until, path = data.get("link"), data.get("until"), None
-    if data.get("target"):
-        target = _typed(data, "target", dict)
-        path = LongPath(_positive(target, "rtt_s"), _positive(target, "rate_bit_per_s"))
+    if known is None:
+        cells = []
+        for cell in _typed(data, "cells", list):
+            key, pairing, test = (_typed(cell, name, str) for name in ("key", "pairing", "test"))
+            settings = _typed(cell, "settings", dict)
+            own = _count(cell, "repeats") if "repeats" in cell else None
+            if check is not None:
+                check(test, settings)
+            cells.append(PlannedCell(key, pairing, test, settings, own))
+        known = _ReadCells(end, check, canonical, tuple(cells))
+        _last_read = known if mark else _last_read
     plan = Plan(
         title=_typed(data, "title", str),
         content=_typed(data, "content", dict),
         content_hash=_typed(data, "content_hash", str),
         matrix_text=matrix_text,
-        link=_link(_typed(data, "link", dict)) if link else None,
+        link=_link(_typed(data, "link", dict)) if data.get("link") else None,
         cells=known.cells,
         repeats=_count(data, "repeats"),
-        until=_until(_typed(data, "until", dict)) if until else None,
-        target=path,
+        until=_until(_typed(data, "until", dict)) if data.get("until") else None,
+        target=_target(_typed(data, "target", dict)) if data.get("target") else None,
         source=_typed(data, "source", str) if "source" in data else None,
     )
     trials = sum(map(plan.most_of, plan.cells))
@@ -232,12 +237,6 @@ def _positive(data: object, name: str) -> float:
     return float(value)
 
 
-def _cell(data: object) -> PlannedCell:
-    own = _count(data, "repeats") if isinstance(data, dict) and "repeats" in data else None
-    key, pairing, test = (_typed(data, name, str) for name in ("key", "pairing", "test"))
-    return PlannedCell(key, pairing, test, _typed(data, "settings", dict), own)
-
-
 def _until(data: object) -> StopRule:
     confidence = _positive(data, "confidence")
     if confidence >= 1:
@@ -250,9 +249,8 @@ def _until(data: object) -> StopRule:
     )
 
 
-def _link_data(link: Link) -> dict[str, Any]:
-    data = {"rate_bit_per_s": link.rate_bit_per_s, "mtu_bytes": link.mtu_bytes, "vlan": link.vlan}
-    return data | ({"hops": link.hops} if link.hops else {})
+def _target(data: dict[str, Any]) -> LongPath:
+    return LongPath(_positive(data, "rtt_s"), _positive(data, "rate_bit_per_s"))
 
 
 def _link(data: dict[str, Any]) -> Link:
@@ -274,13 +272,11 @@ def _canonical(data: object) -> str:
 
 
 def plan_differences(folder_plan: Plan, new_plan: Plan) -> list[str]:
-    """The differences between two plans in words, path by path; empty if they are the same.
-
-    The contents are compared first. If they are equal, the repeats, the rules ``until`` and the
-    cells are compared as well.
-    """
-    sentences = list(differences(_plain(folder_plan.content), _plain(new_plan.content)))
-    if sentences:
+    """The differences between two plans in words, path by path; empty if they are the same."""
+    # Equal contents may still have different repeats, rules or cells.
+    # As read back from a file: tuples are lists, keys are text.
+    contents = (json.loads(json.dumps(plan.content)) for plan in (folder_plan, new_plan))
+    if sentences := list(differences(*contents)):
         return sentences
     if folder_plan.repeats != new_plan.repeats:
         sentences.append(f"repeats: {folder_plan.repeats} in the folder, {new_plan.repeats} now")
@@ -301,23 +297,19 @@ def differences(folder_value: object, new_value: object, path: str = "") -> Iter
     if isinstance(folder_value, dict) and isinstance(new_value, dict):
         for key in sorted({*folder_value, *new_value}):
             key_path = f"{path}.{key}" if path else str(key)
-            yield from differences(
-                folder_value.get(key, _ABSENT), new_value.get(key, _ABSENT), key_path
-            )
+            old, new = (side.get(key, _ABSENT) for side in (folder_value, new_value))
+            yield from differences(old, new, key_path)
     elif (
         isinstance(folder_value, list)
         and isinstance(new_value, list)
         # Lists of plain values are shown as a whole.
         and any(isinstance(item, dict | list) for item in (*folder_value, *new_value))
     ):
-        for index in range(max(len(folder_value), len(new_value))):
-            old, new = (
-                side[index] if index < len(side) else _ABSENT for side in (folder_value, new_value)
-            )
-            yield from differences(old, new, f"{path}[{index}]")
+        for index, pair in enumerate(zip_longest(folder_value, new_value, fillvalue=_ABSENT)):
+            yield from differences(*pair, f"{path}[{index}]")
     elif folder_value != new_value or isinstance(folder_value, bool) != isinstance(new_value, bool):
-        place = path or "the content"
-        yield f"{place}: {_show(folder_value)} in the folder, {_show(new_value)} now"
+        old, new = map(_show, (folder_value, new_value))
+        yield f"{path or 'the content'}: {old} in the folder, {new} now"
 
 
 def _show(value: object) -> str:
@@ -327,11 +319,6 @@ def _show(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _plain(content: Mapping[str, Any]) -> Any:
-    """The content as it is read back from a file: tuples are lists, keys are text."""
-    return json.loads(json.dumps(content))
-
-
 KEY = "stated"
 """Key in the plan's content."""
 
@@ -339,7 +326,7 @@ STATED = "stated"
 """Value of ``when`` in a note of the journal with stated facts of a host."""
 
 FactValue = str | int | float | bool
-_FLAT = (str, int, float, bool)
+_FLAT = frozenset((str, int, float, bool))
 _LONGEST_S = 1e9
 
 
@@ -404,15 +391,13 @@ def stated_facts_of(plan: Plan) -> StatedFacts:
         return StatedFacts()
     try:
         return StatedFacts(
-            durations=tuple(map(_duration, data.get("durations", ()))),
-            hosts=tuple(map(_host, data.get("hosts", ()))),
+            durations=tuple(
+                StatedDuration(**_stated(fact, "asked_s", "shortest_s", "longest_s", "pairings"))
+                for fact in data.get("durations", ())
+            ),
+            hosts=tuple(StatedHost(**_stated(h, "facts", "name")) for h in data.get("hosts", ())),
             remarks=tuple(
-                Remark(
-                    text=_text(remark["text"]),
-                    pairings=_texts(remark["pairings"]),
-                    source=_text(remark["source"]),
-                )
-                for remark in data.get("remarks", ())
+                Remark(**_stated(fact, "text", "pairings")) for fact in data.get("remarks", ())
             ),
         )
     except (AttributeError, KeyError, TypeError) as error:
@@ -421,31 +406,25 @@ def stated_facts_of(plan: Plan) -> StatedFacts:
         ) from None
 
 
-def _duration(data: Mapping[str, Any]) -> StatedDuration:
-    seconds = {name: data[name] for name in ("asked_s", "shortest_s", "longest_s")}
-    for name, value in seconds.items():
-        if type(value) not in (int, float) or not 0 < value < _LONGEST_S:
-            raise TypeError(f"{name} is not a time")
-    pairings, source = _texts(data["pairings"]), _text(data["source"])
-    return StatedDuration(pairings=pairings, source=source, **seconds)
-
-
-def _host(data: Mapping[str, Any]) -> StatedHost:
-    facts = data["facts"]
-    if not isinstance(facts, Mapping) or not all(type(fact) in _FLAT for fact in facts.values()):
-        raise TypeError(
-            "`facts` is not a mapping in which each value is a text, a number, true or false"
-        )
-    return StatedHost(name=_text(data["name"]), facts=facts, source=_text(data["source"]))
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r:.60} is not a text")
-    return value
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple):
-        raise TypeError(f"{value!r:.60} is not a list")
-    return tuple(map(_text, value))
+def _stated(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The fields with these names, and the source. TypeError with a clause if one is malformed."""
+    fields = {name: data[name] for name in (*names, "source")}
+    for name, value in fields.items():
+        if name.endswith("_s"):
+            if type(value) not in (int, float) or not 0 < value < _LONGEST_S:
+                raise TypeError(f"{name} is not a time")
+        elif name == "facts":
+            if not isinstance(value, Mapping) or not {*map(type, value.values())} <= _FLAT:
+                raise TypeError(
+                    "`facts` is not a mapping in which each value is a text, a number, true or "
+                    "false"
+                )
+        else:
+            if name == "pairings" and not isinstance(value, list | tuple):
+                raise TypeError(f"{value!r:.60} is not a list")
+            texts = tuple(value) if name == "pairings" else (value,)
+            for text in texts:
+                if not isinstance(text, str):
+                    raise TypeError(f"{text!r:.60} is not a text")
+            fields[name] = texts if name == "pairings" else value
+    return fields

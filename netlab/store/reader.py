@@ -1,7 +1,4 @@
-"""Reads a run folder: all intact records and notes, the damage, whose run it is, and its status.
-
-The records of a run with segments are read one by one from the journal, or all of them at once.
-"""
+"""Reads a run folder: all intact records and notes, the damage, whose run it is, and its status."""
 
 from __future__ import annotations
 
@@ -19,42 +16,21 @@ from netlab.experiment.matrix import CellProgress, StealRule, StopRule, outline,
 from netlab.interpreter import without_collector
 from netlab.store.files import disk_error, read_inside
 from netlab.store.journal import Damage, Keep, Note, RunCheck, TrialKey, as_it_is, scan_journal
-from netlab.store.journal_reading import IN_VAIN, Gathered, JournalReading, holder
+from netlab.store.journal_reading import Gathered, JournalReading, holder
 from netlab.store.plan import Plan, PlannedCell, from_text, stated_facts_of
-from netlab.store.segments import SegmentChain, chain_of, index_of
 from netlab.trial.record import Record, Status
 from netlab.units import format_share, many
-
-__all__ = [
-    "HEADER",
-    "IN_VAIN",
-    "JOURNAL",
-    "LOCK",
-    "MATRIX",
-    "Active",
-    "Gathered",
-    "Keep",
-    "Note",
-    "RunCheck",
-    "RunStatus",
-    "StoredRun",
-    "TrialKey",
-    "gather",
-    "holder_of",
-    "is_run_folder",
-    "progress_in",
-    "read",
-    "read_cells",
-    "read_plan",
-    "status_of",
-]
 
 MOST_SINGLE = 1000
 """After so many single records all of them are read: that takes less time than many positions."""
 
 
-class WholeRun:
-    """All records of a run; they are read when they are needed, and then kept in memory."""
+class LatestOfAll(Mapping[TrialKey, Record]):
+    """(cell, trial) → the trial's last record, of a run with segments.
+
+    Records are read one by one from the journal, or all of them at once when they are needed; these
+    stay in memory.
+    """
 
     def __init__(self, gathered: Gathered, read: Callable[[], Gathered]) -> None:
         """``gathered``: with an index. ``read``: reads the whole journal."""
@@ -67,56 +43,46 @@ class WholeRun:
         """All records of the journal."""
         return self._read()
 
-    def latest(self, trial: TrialKey) -> Record:
-        """The last record of a trial. Raises KeyError, StoreError for a damaged line."""
+    def __getitem__(self, trial: TrialKey) -> Record:
         self._single += 1
         if self._single > MOST_SINGLE or "everything" in self.__dict__:
             return self.everything.latest[trial]
         return self.gathered.latest[trial]
 
+    def __contains__(self, trial: object) -> bool:
+        return trial in self.gathered.latest
 
-class AllRecords(Sequence[Record]):
-    """All intact records, in the journal's order."""
-
-    def __init__(self, whole: WholeRun) -> None:
-        self._whole = whole
+    def __iter__(self) -> Iterator[TrialKey]:
+        return iter(self.everything.latest)
 
     def __len__(self) -> int:
-        return self._whole.gathered.record_count
+        return len(self.gathered.latest)
+
+
+class AllRecords(Sequence[Record]):
+    """All intact records of a run with segments, in the journal's order."""
+
+    def __init__(self, latest: LatestOfAll) -> None:
+        self._latest = latest
+
+    def __len__(self) -> int:
+        return self._latest.gathered.record_count
 
     @overload
     def __getitem__(self, place: int) -> Record: ...
     @overload
     def __getitem__(self, place: slice) -> Sequence[Record]: ...
     def __getitem__(self, place: int | slice) -> Record | Sequence[Record]:
-        return self._whole.everything.records[place]
+        return self._latest.everything.records[place]
 
     def __iter__(self) -> Iterator[Record]:
-        return iter(self._whole.everything.records)
-
-
-class LatestOfAll(Mapping[TrialKey, Record]):
-    """(cell, trial) → the trial's last record."""
-
-    def __init__(self, whole: WholeRun) -> None:
-        self._whole = whole
-
-    def __getitem__(self, trial: TrialKey) -> Record:
-        return self._whole.latest(trial)
-
-    def __contains__(self, trial: object) -> bool:
-        return trial in self._whole.gathered.latest
-
-    def __iter__(self) -> Iterator[TrialKey]:
-        return iter(self._whole.everything.latest)
-
-    def __len__(self) -> int:
-        return len(self._whole.gathered.latest)
+        return iter(self._latest.everything.records)
 
 
 HEADER = "run.json"
 MATRIX = "matrix.yaml"
 JOURNAL = "journal.jsonl"
+SEGMENTS = "segments"
 LOCK = "lock"
 
 MAX_HEADER_BYTES = 128 << 20
@@ -176,9 +142,6 @@ def read(path: Path, check: RunCheck | None = None, keep: Keep = as_it_is) -> St
     ``keep`` reduces each record to the values that stay in memory. Raises UsageError if there is no
     run folder, StoreError if its header cannot be read or one of its files is a link. Damaged lines
     of the journal raise nothing: they are listed in ``damage``.
-
-    Records in segments are read from the journal when they are asked for: one by one, or all at
-    once.
     """
     plan, created_at = read_plan(path, check)
     gathered = gather(path, plan, check, keep)
@@ -192,8 +155,8 @@ def read(path: Path, check: RunCheck | None = None, keep: Keep = as_it_is) -> St
                 reading.take_lines(scan_journal(path / JOURNAL))
             return reading.gathered
 
-        whole = WholeRun(gathered, read_all)
-        records, latest = AllRecords(whole), LatestOfAll(whole)
+        latest = LatestOfAll(gathered, read_all)
+        records = AllRecords(latest)
     return StoredRun(
         path=path,
         plan=plan,
@@ -246,10 +209,9 @@ def read_plan(path: Path, check: RunCheck | None = None) -> tuple[Plan, str]:
         raise UsageError(f"{path}: not a run folder: {reason}") from None
     except OSError as error:
         raise disk_error(error, path, "read the folder") from None
-    matrix = path / MATRIX
     matrix_text = ""
-    if os.path.lexists(matrix):
-        matrix_text = read_inside(matrix, MAX_MATRIX_BYTES).decode("utf-8", "replace")
+    if os.path.lexists(path / MATRIX):
+        matrix_text = read_inside(path / MATRIX, MAX_MATRIX_BYTES).decode("utf-8", "replace")
     header = read_inside(path / HEADER, MAX_HEADER_BYTES)
     try:
         with without_collector():
@@ -270,15 +232,19 @@ def gather(
     records, so they are used with a check only.
     """
     journal = path / JOURNAL
-    chain = chain_of(path, journal) if check is not None else SegmentChain()
-    chain, index = index_of(path, journal, plan, chain)
     reading = JournalReading(journal, plan, check, keep)
-    with without_collector():
-        if index is not None:
-            reading.take_segments(chain, index)
-        reading.take_lines(scan_journal(journal, chain.end_bytes, chain.next_line))
     gathered = reading.gathered
-    gathered.damage += chain.remarks
+    with without_collector():
+        if check is None or not os.path.lexists(path / SEGMENTS):
+            reading.take_lines(scan_journal(journal))
+        else:
+            from netlab.store.segments import chain_of, index_of
+
+            chain, index = index_of(path, journal, plan, chain_of(path, journal))
+            if index is not None:
+                reading.take_segments(chain, index)
+            reading.take_lines(scan_journal(journal, chain.end_bytes, chain.next_line))
+            gathered.damage += chain.remarks
     gathered.damage.sort(key=lambda place: place.line)
     return gathered
 
@@ -311,11 +277,11 @@ def measures_here(stored: StoredRun) -> bool | None:
     """Whether a host of the last session shares this machine's cores, as hosts of a virtual lab do;
     ``None`` if no session has described its hosts yet.
     """
-    descriptions = [note.data.get("hosts") for note in stored.notes if note.kind == SESSION]
-    if not descriptions or not isinstance(descriptions[-1], Mapping):
+    described = [note.data.get("hosts") for note in stored.notes if note.kind == SESSION]
+    if not described or not isinstance(described[-1], Mapping):
         return None
     own_id = machine_id()
-    hosts = [host for host in descriptions[-1].values() if isinstance(host, Mapping)]
+    hosts = [host for host in described[-1].values() if isinstance(host, Mapping)]
     return any(
         host.get("local") is True or (own_id is not None and host.get("machine_id") == own_id)
         for host in hosts

@@ -15,43 +15,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from netlab.errors import StoreError, UsageError
-from netlab.ethernet import Link
 from netlab.experiment.matrix import CellProgress, outline
-from netlab.store.files import disk_error, exists, make_folder, write_file
-from netlab.store.journal import Damage, Journal, read_journal
-from netlab.store.journal_reading import WriterLock
+from netlab.store import reader
+from netlab.store.files import disk_errors, exists, make_folder, write_file
+from netlab.store.journal import Damage, Journal, Note, RunCheck, TrialKey, read_journal
+from netlab.store.journal_reading import Gathered, WriterLock
 from netlab.store.plan import Plan, PlannedCell, PlannedTrials, plan_differences, to_text
-from netlab.store.reader import (
-    HEADER,
-    JOURNAL,
-    LOCK,
-    MATRIX,
-    Gathered,
-    Note,
-    RunCheck,
-    StoredRun,
-    TrialKey,
-    gather,
-    holder_of,
-    is_run_folder,
-    progress_in,
-    read,
-    read_plan,
-)
+from netlab.store.reader import HEADER, JOURNAL, LOCK, MATRIX
 from netlab.trial.record import Record, Status, to_json, utc_now
-
-__all__ = [
-    "Damage",
-    "Link",
-    "Note",
-    "Plan",
-    "PlannedCell",
-    "RunFolder",
-    "StoredRun",
-    "holder_of",
-    "is_run_folder",
-    "read",
-]
 
 _SHOWN_DIFFERENCES = 8
 
@@ -109,7 +80,7 @@ class RunFolder:
         lock = WriterLock.acquire(path / LOCK)
         journal = None
         try:
-            created = not is_run_folder(path)
+            created = not reader.is_run_folder(path)
             if created and exists(path / JOURNAL):
                 # Records without a header: a new run would hide them.
                 lines, _ = read_journal(path / JOURNAL)
@@ -120,7 +91,7 @@ class RunFolder:
                         f"restore {HEADER} from a copy or choose another folder"
                     )
             if not created:
-                _refuse_another(path, read_plan(path, check)[0], plan)
+                _refuse_another(path, reader.read_plan(path, check)[0], plan)
             journal = Journal.open(path / JOURNAL)
             if created:
                 created_at = clock()
@@ -130,7 +101,7 @@ class RunFolder:
                     write_file(path / MATRIX, plan.matrix_text.encode("utf-8"))
                 # The header is written last: it makes the folder a complete run folder.
                 write_file(path / HEADER, to_text(plan, created_at).encode("ascii"))
-            gathered = gather(path, plan, check, outline)
+            gathered = reader.gather(path, plan, check, outline)
             return cls(path, plan, lock, journal, gathered, clock, is_new=is_new)
         except BaseException:
             if journal is not None:
@@ -181,10 +152,9 @@ class RunFolder:
         is measured until it is precise has the trials that its records require so far. Raises
         UsageError for a cell that is not in the plan.
         """
-        unknown = sorted(redo - {cell.key for cell in self.plan.cells})
-        if unknown:
-            raise UsageError(f"{self.path}: the plan has no cell {', '.join(unknown)}")
         trials = {cell.key: self.progress(cell).trials for cell in self.plan.cells}
+        if unknown := sorted(redo - trials.keys()):
+            raise UsageError(f"{self.path}: the plan has no cell {', '.join(unknown)}")
         finished = self._gathered.finished(trials) - redo
         return tuple(
             (key, trial)
@@ -196,7 +166,7 @@ class RunFolder:
 
     def progress(self, cell: PlannedCell) -> CellProgress:
         """The progress of a planned cell."""
-        return progress_in(self.plan, cell, self._gathered.latest)
+        return reader.progress_in(self.plan, cell, self._gathered.latest)
 
     def next_attempt(self, cell: str, trial: int) -> int:
         """The number of the next attempt, from 1: one above the highest begun or recorded."""
@@ -228,20 +198,13 @@ class RunFolder:
         self._gathered.add_note(Note(kind, at, plain, 0), self._planned)
 
     def sync_soon(self) -> Future[None]:
-        """Make all lines written so far durable in a thread.
-
-        The future holds the StoreError of a disk that refuses; the next write and ``close`` raise
-        it as well.
-        """
+        """Make all lines written so far durable in a thread; see ``Journal.sync_soon``."""
         return self._journal.sync_soon()
 
     def discard_if_unused(self) -> None:
         """Remove the folder if ``open_for_writing`` created it and no measurement has begun."""
-        if (
-            not self._made
-            or self._gathered.has_records
-            or any(note.kind == "session" for note in self.notes)
-        ):
+        has_begun = any(note.kind == "session" for note in self.notes)
+        if not self._made or self._gathered.record_count or has_begun:
             return
         # If another program put a file into the folder, this file and the folder stay.
         with suppress(OSError):
@@ -264,12 +227,8 @@ class RunFolder:
 
 
 def _note_text(kind: str, at: str, data: Mapping[str, object]) -> str:
-    return json.dumps(
-        {"kind": kind, "at": at, "data": data},
-        separators=(",", ":"),
-        allow_nan=False,
-        default=_plain,
-    )
+    note = {"kind": kind, "at": at, "data": data}
+    return json.dumps(note, separators=(",", ":"), allow_nan=False, default=_plain)
 
 
 def _plain(value: object) -> object:
@@ -284,19 +243,15 @@ def _plain(value: object) -> object:
 
 
 def _check_folder(path: Path, neighbours: frozenset[str]) -> None:
-    if not exists(path) or is_run_folder(path):
+    if not exists(path) or reader.is_run_folder(path):
         return
     if not path.is_dir():
         raise UsageError(f"{path}: not a folder; choose another place for the run")
-    try:
+    with disk_errors(path, "read the folder"):
         names = {entry.name for entry in path.iterdir()}
-    except OSError as error:
-        raise disk_error(error, path, "read the folder") from None
-    if HEADER in names:
-        return  # another process has created the run meanwhile
     own = {MATRIX, JOURNAL, LOCK}
     strangers = {name for name in names - own - neighbours if not name.endswith(".tmp")}
-    if strangers:
+    if strangers and HEADER not in names:  # another process may have created the run meanwhile
         raise UsageError(
             f"{path}: not a run folder, and not empty ({min(strangers)} is in it); "
             "choose an empty or a new folder"
@@ -318,10 +273,10 @@ def _refuse_another(path: Path, folder_plan: Plan, new_plan: Plan) -> None:
             words = "; ".join(readable[:_SHOWN_DIFFERENCES])
             contents = f"holds another import, of {folder_plan.source}: {words}"
         raise UsageError(f"{path} {contents}; choose another folder with --into")
-    more = len(sentences) - _SHOWN_DIFFERENCES
-    excerpt = [*sentences[:_SHOWN_DIFFERENCES], *([f"and {more} more"] if more > 0 else [])]
+    if (more := len(sentences) - _SHOWN_DIFFERENCES) > 0:
+        sentences[_SHOWN_DIFFERENCES:] = [f"and {more} more"]
     raise UsageError(
-        f"{path} holds a run of another matrix: {'; '.join(excerpt)}. "
+        f"{path} holds a run of another matrix: {'; '.join(sentences)}. "
         f"Choose another folder with --into, or continue the run that is there: "
         f"`netlab resume {path}`"
     )

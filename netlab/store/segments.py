@@ -3,12 +3,12 @@
 The folder ``segments`` of a run has one file per segment, ``BEGIN-END.parquet``: the bytes of the
 journal that it covers. A row is a record of a planned trial, with the columns of the run's table
 and those of ``Private``. The journal remains the truth: a segment that does not agree with it is
-not used. Functions that read or write a segment need pyarrow.
+not used. Functions that read or write a segment need pyarrow. This module is imported only for a
+run with segments.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -17,24 +17,24 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from netlab.experiment.matrix import JUDGED, STEAL
 from netlab.messages import _
-from netlab.store.files import disk_error, names_below, open_below, open_inside, read_at
+from netlab.store.files import disk_errors, names_below, open_below, open_inside, read_at
 from netlab.store.journal import Damage, JournalLine, TrialKey, items_of
 from netlab.store.plan import Plan
 from netlab.trial.record import REASONS, Record, Status
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
-
 
 FOLDER = "segments"
 SCHEMA = 1
@@ -63,13 +63,23 @@ class Private:
 PRIVATE = (Private.BEGIN, Private.LENGTH, Private.STARTED, Private.STOPPED, Private.STEAL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class LinePlace:
     """A line of the journal: its number (from 1), its position, its length with the line feed."""
 
     line: int
     begin_bytes: int
     size_bytes: int
+
+    def __post_init__(self) -> None:
+        numbers = (self.line, self.begin_bytes, self.size_bytes)
+        if any(type(number) is not int for number in numbers) or self.size_bytes < 1:
+            raise ValueError("not three numbers")
+
+    @property
+    def end_bytes(self) -> int:
+        """Where the next line begins."""
+        return self.begin_bytes + self.size_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +115,11 @@ class Segment:
 
     def metadata(self) -> dict[bytes, bytes]:
         """The metadata of the Parquet file."""
-        data = asdict(self)
-        data["last"] = list(asdict(self.last).values())
-        data["others"] = [list(asdict(place).values()) for place in self.others]
+        data = {
+            **asdict(self),
+            "last": astuple(self.last),
+            "others": [astuple(place) for place in self.others],
+        }
         return {METADATA: json.dumps(data, separators=(",", ":")).encode("ascii")}
 
 
@@ -144,7 +156,7 @@ def segment_of(run: Path, name: str) -> Segment:
         raise ValueError(_("its format has the version {version}", version=str(schema)[:20]))
     try:
         segment = _segment(data)
-    except (TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):
         raise ValueError(_("its metadata is damaged")) from None
     if segment.name != name or segment.rows != rows:
         raise ValueError(_("its metadata is damaged"))
@@ -152,7 +164,7 @@ def segment_of(run: Path, name: str) -> Segment:
 
 
 def _segment(data: dict[str, Any]) -> Segment:
-    last, others = _place(data["last"]), tuple(map(_place, data["others"]))
+    last, others = LinePlace(*data["last"]), tuple(LinePlace(*line) for line in data["others"])
     segment = Segment(**{**data, "last": last, "others": others, "replaced": (*data["replaced"],)})
     numbers = (
         *(segment.begin_bytes, segment.end_bytes, segment.first_line, segment.lines),
@@ -166,18 +178,11 @@ def _segment(data: dict[str, Any]) -> Segment:
         or not 0 <= segment.begin_bytes < segment.end_bytes
         or any(place.line not in lines for place in places)
         or any(place.begin_bytes < segment.begin_bytes for place in places)
-        or any(place.begin_bytes + place.size_bytes > segment.end_bytes for place in places)
-        or segment.last.begin_bytes + segment.last.size_bytes != segment.end_bytes
+        or any(place.end_bytes > segment.end_bytes for place in places)
+        or segment.last.end_bytes != segment.end_bytes
     ):
         raise ValueError("impossible numbers")
     return segment
-
-
-def _place(data: Sequence[object]) -> LinePlace:
-    line, begin_bytes, size_bytes = data
-    if not (type(line) is type(begin_bytes) is type(size_bytes) is int) or size_bytes < 1:
-        raise ValueError("not three numbers")
-    return LinePlace(line=line, begin_bytes=begin_bytes, size_bytes=size_bytes)
 
 
 def read_columns(run: Path, segment: Segment, names: Sequence[str]) -> pa.Table:
@@ -214,12 +219,15 @@ class SegmentChain:
         last = self.segments[-1] if self.segments else None
         return last.first_line + last.lines if last else 1
 
-    def broken_at(self, segment: Segment, error: ValueError) -> SegmentChain:
-        """The chain up to a segment that turns out to be damaged."""
-        place = self.segments.index(segment)
-        return SegmentChain(
-            self.segments[:place], (_remark(segment.name, segment.first_line, error),)
+    def until(self, name: str, error: ValueError, place: int | None = None) -> SegmentChain:
+        """The chain up to ``place`` (by default, its end), before the segment that has a fault."""
+        before = SegmentChain(self.segments[:place])
+        words = _(
+            "the segment {name} is not used, and the journal is read from here: {error}",
+            name=name,
+            error=error.args[0],
         )
+        return SegmentChain(before.segments, (Damage(before.next_line, words),))
 
 
 def chain_of(run: Path, journal: Path) -> SegmentChain:
@@ -230,16 +238,11 @@ def chain_of(run: Path, journal: Path) -> SegmentChain:
     segment is a link, or the disk refuses.
     """
     ranges = {range_: name for name in names_below(run, FOLDER) if (range_ := range_of(name))}
-    if not ranges or find_spec("pyarrow") is None:
-        return SegmentChain()
     chain = SegmentChain()
-    try:
-        descriptor = open_inside(journal)
-    except OSError as error:
-        if error.errno == errno.ENOENT:
-            return chain
-        raise disk_error(error, journal, "read the journal") from None
-    try:
+    if not ranges or find_spec("pyarrow") is None or not os.path.lexists(journal):
+        return chain
+    reading = disk_errors(journal, "read the journal")
+    with reading, os.fdopen(open_inside(journal), "rb") as file:
         # The longest of the segments with the same beginning is tried first.
         for begin_bytes, end_bytes in sorted(ranges, key=lambda range_: (range_[0], -range_[1])):
             if begin_bytes < chain.end_bytes:
@@ -250,28 +253,15 @@ def chain_of(run: Path, journal: Path) -> SegmentChain:
                 if (segment.begin_bytes, segment.first_line) != (chain.end_bytes, chain.next_line):
                     raise ValueError(_("the segment before it is missing"))
                 last = segment.last
-                line = read_at(descriptor, last.size_bytes, last.begin_bytes)
+                line = read_at(file.fileno(), last.size_bytes, last.begin_bytes)
                 if len(line) < last.size_bytes:
                     raise ValueError(_("the journal is shorter than the part that it covers"))
                 if checksum(line) != segment.last_crc32:
                     raise ValueError(_("the journal was changed since"))
             except ValueError as error:
-                return SegmentChain(chain.segments, (_remark(name, chain.next_line, error),))
+                return chain.until(name, error)
             chain = SegmentChain((*chain.segments, segment))
-        return chain
-    finally:
-        os.close(descriptor)
-
-
-def _remark(name: str, line: int, error: ValueError) -> Damage:
-    return Damage(
-        line,
-        _(
-            "the segment {name} is not used, and the journal is read from here: {error}",
-            name=name,
-            error=error.args[0],
-        ),
-    )
+    return chain
 
 
 _THREADS = min(4, os.cpu_count() or 1)
@@ -297,8 +287,6 @@ class TrialIndex:
 
     def __init__(self, run: Path, journal: Path, plan: Plan, chain: SegmentChain) -> None:
         """Read the columns. Raises DamagedSegment."""
-        import numpy as np
-
         self._run, self._journal, self._plan = run, journal, plan
         self.chain = chain
         most = [plan.most_of(cell) for cell in plan.cells]
@@ -309,7 +297,6 @@ class TrialIndex:
             cell.key: (first, number)
             for cell, first, number in zip(plan.cells, firsts, most, strict=False)
         }
-        self._keys = _texts([*self._cells])
         with ThreadPoolExecutor(_THREADS) as pool:
             parts = [*pool.map(self._part, chain.segments)]
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -333,16 +320,12 @@ class TrialIndex:
     def _part(self, segment: Segment) -> dict[str, np.ndarray[Any, Any]]:
         """The columns of one segment as arrays."""
         try:
-            table = read_columns(self._run, segment, ["cell", *_WORDS, *_NUMBERS])
-            return self._arrays(table)
-        except DamagedSegment:
-            raise
+            return self._arrays(read_columns(self._run, segment, ["cell", *_WORDS, *_NUMBERS]))
         except (ValueError, KeyError, TypeError) as error:
             clause = error.args[0] if type(error) is ValueError else _("it is cut or damaged")
             raise DamagedSegment(clause, segment) from None
 
     def _arrays(self, table: pa.Table) -> dict[str, np.ndarray[Any, Any]]:
-        import numpy as np
         import pyarrow.compute as pc
 
         found = pc.index_in(table["cell"].cast("string"), value_set=self._keys)
@@ -414,8 +397,6 @@ class TrialIndex:
 
     def trials(self) -> Iterator[TrialKey]:
         """The trials that have a record, in the order of their first records."""
-        import numpy as np
-
         ordinals, rows = np.unique(self._ordinals, return_index=True)
         return map(self._key, ordinals[np.argsort(rows)].tolist())
 
@@ -423,8 +404,6 @@ class TrialIndex:
         """The trials in whose last record data stopped, or a hypervisor took a larger share of a
         host's CPU time than ``most_steal``; ``None``: any share is allowed.
         """
-        import numpy as np
-
         is_odd = self._columns[Private.STOPPED]
         if most_steal is not None:
             is_odd = is_odd | (self._columns[Private.STEAL] > most_steal)
@@ -432,8 +411,6 @@ class TrialIndex:
         return (self._key(int(self._ordinals[row])) for row in rows[is_odd[rows]])
 
     def _key(self, ordinal: int) -> TrialKey:
-        import numpy as np
-
         place = int(np.searchsorted(self._first, ordinal, side="right")) - 1
         return self._plan.cells[place].key, ordinal - int(self._first[place]) + 1
 
@@ -454,8 +431,6 @@ class TrialIndex:
         """Number of trials by status; pending without a record. ``trials``: cell → number of its
         trials that count, for all cells.
         """
-        import numpy as np
-
         codes = self._columns["status"][self._row_of]
         codes[self._row_of < 0] = _STATUSES.index(Status.PENDING)
         most = np.array([trials[cell.key] for cell in self._plan.cells], dtype=np.int64)
@@ -475,15 +450,10 @@ class TrialIndex:
 
     def lines(self, row: int) -> Iterator[JournalLine]:
         """The intact lines at the place of a record in the journal, with the number 0."""
+        size, begin = (int(self._columns[name][row]) for name in (Private.LENGTH, Private.BEGIN))
         try:
-            descriptor = open_inside(self._journal)
-            try:
-                size, begin = (
-                    int(self._columns[name][row]) for name in (Private.LENGTH, Private.BEGIN)
-                )
-                piece = read_at(descriptor, size, begin)
-            finally:
-                os.close(descriptor)
+            with os.fdopen(open_inside(self._journal), "rb") as file:
+                piece = read_at(file.fileno(), size, begin)
         except OSError:
             return
         yield from (item for item in items_of(piece, 0) if isinstance(item, JournalLine))
@@ -491,13 +461,21 @@ class TrialIndex:
     def outline(self, row: int) -> Record:
         """The record without its settings, and with the values only by which trials are repeated
         and cells end. ``matrix.outline`` keeps all values if data stopped; this one does not.
+        Raises DamagedSegment.
         """
-        import numpy as np
-
         place = int(np.searchsorted(self._ends, row, side="right"))
         of_row = row - (int(self._ends[place - 1]) if place else 0)
         if place not in self._outlines:
-            self._outlines[place] = self._outline_columns(self.chain.segments[place])
+            segment = self.chain.segments[place]
+            try:
+                with parquet_file(self._run, segment.name) as file:
+                    steals = [name for name in file.schema_arrow.names if name.endswith(STEAL)]
+                names = [*_OUTLINE, "reason", "errno", *steals]
+                table = read_columns(self._run, segment, names)
+                _whole(table, "attempt")
+            except (ValueError, KeyError) as error:
+                raise DamagedSegment(error.args[0], segment) from None
+            self._outlines[place] = {name: table[name] for name in table.column_names}
         known = {name: column[of_row].as_py() for name, column in self._outlines[place].items()}
         cell_key, trial = self.key_of(row)
         cell = self._plan.cells[self._cells[cell_key]]
@@ -529,22 +507,17 @@ class TrialIndex:
 
     @cached_property
     def _ends(self) -> np.ndarray[Any, Any]:
-        import numpy as np
-
         return np.cumsum([segment.rows for segment in self.chain.segments])
 
-    def _outline_columns(self, segment: Segment) -> dict[str, pa.ChunkedArray]:
-        """The columns of outlines in a segment. Raises DamagedSegment."""
-        try:
-            with parquet_file(self._run, segment.name) as file:
-                present = file.schema_arrow.names
-            names = [*_OUTLINE, "reason", "errno"]
-            names += [name for name in present if name.endswith(STEAL)]
-            table = read_columns(self._run, segment, names)
-            _whole(table, "attempt")
-        except (ValueError, KeyError) as error:
-            raise DamagedSegment(error.args[0], segment) from None
-        return {name: table[name] for name in table.column_names}
+    @cached_property
+    def _keys(self) -> pa.Array:
+        """Keys of the cells. Arrow's own function for this imports pandas, which takes 0.4 s."""
+        import pyarrow as pa
+
+        keys = [key.encode("utf-8", "backslashreplace") for key in self._cells]
+        ends = np.cumsum([0, *map(len, keys)], dtype=np.int32)
+        buffers = [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(b"".join(keys))]
+        return pa.Array.from_buffers(pa.string(), len(keys), buffers)
 
 
 def index_of(
@@ -555,7 +528,8 @@ def index_of(
         try:
             return chain, TrialIndex(run, journal, plan, chain)
         except DamagedSegment as error:
-            chain = chain.broken_at(error.segment, error)
+            segment = error.segment
+            chain = chain.until(segment.name, error, chain.segments.index(segment))
     return chain, None
 
 
@@ -563,17 +537,6 @@ def _words(table: pa.Table, name: str) -> tuple[list[str], np.ndarray[Any, Any]]
     """The different texts of a column (NULL is empty), and the place of each row's text in them."""
     coded = table[name].cast("string").combine_chunks().dictionary_encode(null_encoding="encode")
     return [text or "" for text in coded.dictionary.to_pylist()], _array(coded.indices, "int32")
-
-
-def _texts(texts: list[str]) -> pa.Array:
-    """An array of Arrow. Arrow's own function for this imports pandas, which takes 0.4 s."""
-    import numpy as np
-    import pyarrow as pa
-
-    encoded = [text.encode("utf-8", "backslashreplace") for text in texts]
-    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
-    buffers = [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(pa.string(), len(texts), buffers)
 
 
 def _whole(table: pa.Table, name: str) -> np.ndarray[Any, Any]:
@@ -586,7 +549,6 @@ def _array(column: pa.Array | pa.ChunkedArray, type_: str) -> np.ndarray[Any, An
     """A column as an array of numbers; NULL is 0. Arrow's own function for this imports pandas,
     which takes 0.4 s.
     """
-    import numpy as np
     import pyarrow as pa
 
     array = column.cast(type_)

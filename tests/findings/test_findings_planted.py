@@ -18,7 +18,7 @@ from netlab.findings.finding import Kind
 from netlab.findings.validity import hosts
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.report.text.summary import leading
-from netlab.store.reader import Note
+from netlab.store.journal import Note
 from netlab.trial.record import Value
 
 

@@ -15,8 +15,8 @@ from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.runs import unrepeated
 from netlab.findings.series import series_of
 from netlab.imports.common.csv_table import record_of
+from netlab.store.journal import Note
 from netlab.store.plan import PlannedCell
-from netlab.store.reader import Note
 from netlab.trial.record import Value
 
 # ---- one trial per cell --------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from made_runs import made_record, open_folder
 
 from netlab.errors import StoreError
 from netlab.store.files import write_file
-from netlab.store.run_folder import read
+from netlab.store.reader import read
 
 
 @contextlib.contextmanager

@@ -16,8 +16,9 @@ from netlab.findings.finding import Finding, Kind
 from netlab.findings.series import Series, series_of
 from netlab.imports.common.csv_table import parse, record_of
 from netlab.imports.table import FORM
+from netlab.store.journal import Note
 from netlab.store.plan import Plan, PlannedCell, StatedFacts
-from netlab.store.reader import Note, StoredRun
+from netlab.store.reader import StoredRun
 from netlab.trial.record import Record, Status, Value
 
 FOLDER = REPORTS / "lab-report"

@@ -28,7 +28,8 @@ from netlab.runner.run import measure
 from netlab.runner.session import Session
 from netlab.runner.trial_faults import Unmeasured
 from netlab.store.plan import plan_of
-from netlab.store.run_folder import RunFolder, read
+from netlab.store.reader import read
+from netlab.store.run_folder import RunFolder
 from netlab.trial.record import Record, Status, Value
 
 MATRIX = """\

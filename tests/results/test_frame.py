@@ -24,8 +24,8 @@ from netlab.kinds import FIELDS, SETUPS
 from netlab.results.columns import COLUMNS, COLUMNS_OF, columns_of, describe
 from netlab.results.frame import make_frame
 from netlab.stats.histogram import from_pairs
-from netlab.store.plan import PlannedCell
-from netlab.store.run_folder import Plan, RunFolder
+from netlab.store.plan import Plan, PlannedCell
+from netlab.store.run_folder import RunFolder
 from netlab.trial.column import Column
 from netlab.trial.record import Record, Status, Value
 

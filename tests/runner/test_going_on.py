@@ -9,7 +9,8 @@ import pytest
 
 from netlab.errors import UsageError
 from netlab.runner.options import NOTE, Options, data_of, options_to_resume, resume_command
-from netlab.store.run_folder import Plan, RunFolder
+from netlab.store.plan import Plan
+from netlab.store.run_folder import RunFolder
 
 ASKED = {
     "only": ("ll", "w*"),

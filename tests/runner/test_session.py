@@ -19,7 +19,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
 from netlab.runner import session as room
 from netlab.runner.progress import Progress
-from netlab.store.run_folder import read
+from netlab.store.reader import read
 from netlab.trial.record import Record, Status
 
 __all__ = ["bench", "passing_clock"]

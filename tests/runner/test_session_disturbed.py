@@ -8,7 +8,7 @@ import pytest
 from made_sessions import MATRIX, Bench, FakePool, bench
 
 from netlab.experiment.schedule import Trial
-from netlab.store.run_folder import read
+from netlab.store.reader import read
 
 __all__ = ["bench"]
 

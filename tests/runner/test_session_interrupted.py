@@ -12,7 +12,7 @@ from netlab.experiment.schedule import Trial
 from netlab.findings.analysis import load
 from netlab.findings.finding import Kind
 from netlab.runner.trial_faults import Unmeasured
-from netlab.store.run_folder import read
+from netlab.store.reader import read
 from netlab.trial.record import Record, Status, Value
 
 __all__ = ["bench"]

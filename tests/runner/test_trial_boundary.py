@@ -20,7 +20,7 @@ from netlab.errors import (
 )
 from netlab.experiment.schedule import Trial
 from netlab.runner.trial_faults import Unmeasured, keep_traceback
-from netlab.store.run_folder import read
+from netlab.store.reader import read
 from netlab.trial.record import Record, Status
 
 __all__ = ["bench"]

@@ -13,7 +13,8 @@ from made_runs import made_cell, made_plan, made_record, ticking
 
 from netlab.store.files import make_folder, write_file
 from netlab.store.plan import Plan
-from netlab.store.run_folder import RunFolder, read
+from netlab.store.reader import read
+from netlab.store.run_folder import RunFolder
 
 RECORDS = drawn(few=50, many=1000)
 RECORDS_OF_SHORT_RUN = drawn(few=3, many=6)

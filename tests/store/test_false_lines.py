@@ -15,7 +15,8 @@ from netlab.findings.analysis import load
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import make_folder
 from netlab.store.journal import MAX_NUMBER, encode_line
-from netlab.store.run_folder import RunFolder, read
+from netlab.store.reader import read
+from netlab.store.run_folder import RunFolder
 from netlab.trial.record import to_json
 
 NOW = "2026-01-31T12:00:00Z"

@@ -23,7 +23,7 @@ from made_runs import (
 from netlab.errors import UsageError
 from netlab.ethernet import Link
 from netlab.experiment.matrix import StopRule
-from netlab.store.run_folder import read
+from netlab.store.reader import read
 from netlab.trial.record import Status, Value
 
 # A folder and its plan

@@ -26,7 +26,7 @@ from made_runs import (
 
 from netlab.errors import LockedError, StoreError, UsageError
 from netlab.store.plan import differences
-from netlab.store.run_folder import holder_of, read
+from netlab.store.reader import holder_of, read
 
 # Another matrix
 

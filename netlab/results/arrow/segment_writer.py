@@ -32,6 +32,7 @@ from netlab.store.journal import (
     MAX_DAMAGES,
     Damage,
     JournalLine,
+    TrialKey,
     as_it_is,
     items_of,
     note_in,
@@ -40,7 +41,7 @@ from netlab.store.journal import (
 )
 from netlab.store.journal_reading import WriterLock, counted_attempt
 from netlab.store.plan import Plan, PlannedCell, PlannedTrials
-from netlab.store.reader import JOURNAL, TrialKey, read_plan
+from netlab.store.reader import JOURNAL, read_plan
 from netlab.store.segments import (
     FOLDER,
     LinePlace,

@@ -12,7 +12,7 @@ from refusing_disk import refusals, refusing, write_a_run
 
 from netlab.errors import StoreError
 from netlab.store.files import write_file
-from netlab.store.run_folder import read
+from netlab.store.reader import read
 
 
 @pytest.mark.parametrize("name", ["fsync", "replace", "write", "open"])

@@ -15,7 +15,7 @@ from made_runs import lines_of, made_record, open_folder
 
 from netlab.errors import StoreError
 from netlab.store.journal import encode_line
-from netlab.store.run_folder import read
+from netlab.store.reader import read
 
 __all__ = ["commands"]
 

@@ -10,7 +10,7 @@ from made_samples import tcp, udp
 from netlab.findings.analysis import RunEvidence
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.validity import doubts
-from netlab.store.reader import Note
+from netlab.store.journal import Note
 from netlab.trial.record import Record, Status
 
 FACTS = ({"ecn": 2, "interface_mtu_bytes": 9000}, {"ecn": 1, "interface_mtu_bytes": 1400})

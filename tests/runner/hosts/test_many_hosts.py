@@ -28,7 +28,7 @@ from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import run
 from netlab.runner.session import Session
-from netlab.store.run_folder import read
+from netlab.store.reader import read
 
 pytestmark = pytest.mark.lab
 
