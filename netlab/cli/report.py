@@ -418,7 +418,7 @@ def history(folders: tuple[Path, ...], form: str, language: str, output: Path | 
       2    wrong usage, no run can be read, or ruptures is not installed
     """
     from netlab.compare.history import history_of, read_runs
-    from netlab.report.history import as_csv, as_json, as_markdown, as_text
+    from netlab.report.history import as_csv, as_html, as_json, as_markdown, as_text
     from netlab.report.language import wording_in
 
     if form in ("csv", "json") and language != "en":
@@ -428,9 +428,7 @@ def history(folders: tuple[Path, ...], form: str, language: str, output: Path | 
         case "text":
             write_text(as_text(result, wording, width() if output is None else None), output)
         case "html":
-            from netlab.report.page.plain import history_page
-
-            write_output(output, history_page(result, wording).encode("utf-8", "backslashreplace"))
+            write_output(output, as_html(result, wording).encode("utf-8", "backslashreplace"))
         case "markdown":
             write_output(output, as_markdown(result, wording).encode())
         case _:

@@ -12,18 +12,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from netlab import stats
 from netlab.experiment.cells import Comparison
 from netlab.messages import _, joined
 from netlab.results.quantities import STACK, names_of, quantities_of
-from netlab.stats import (
-    MARGIN,
-    ComparisonResult,
-    compare,
-    judged_together,
-    mean,
-    median,
-    pairs_by_block,
-)
+from netlab.stats import MARGIN, ComparisonResult, mean
 from netlab.trial.quantity import Quantity
 from netlab.trial.record import Record, Status, by_cell
 from netlab.trial.settings import Level
@@ -71,7 +64,7 @@ class AlignedPair:
     def figures(self) -> tuple[list[float], list[float]]:
         """The compared figures: those of complete pairs if paired, else all."""
         if self.paired:
-            return pairs_by_block(self.baseline, self.contender)
+            return stats.pairs_by_block(self.baseline, self.contender)
         return [*self.baseline.values()], [*self.contender.values()]
 
     @property
@@ -201,14 +194,14 @@ class Method:
 def judge(aligned: Sequence[AlignedPair], margin: float = MARGIN) -> tuple[Judged, ...]:
     """Judge every pair of cells alone, then correct all of them together."""
     alone = [
-        compare(*pair.figures, paired=pair.paired, margin=margin, confidence=CONFIDENCE)
+        stats.compare(*pair.figures, paired=pair.paired, margin=margin, confidence=CONFIDENCE)
         for pair in aligned
     ]
     # A withdrawn verdict is marked, because the interval next to it seems to contradict it.
     return tuple(
         Judged(pair, corrected, verdict.verdict != corrected.verdict)
         for pair, verdict, corrected in zip(
-            aligned, alone, judged_together(alone, RATE), strict=True
+            aligned, alone, stats.judged_together(alone, RATE), strict=True
         )
     )
 
@@ -229,10 +222,7 @@ def method_of(rows: Sequence[Judged], margin: float, *, paired: bool) -> Method:
 
 
 def smallest_shown(rows: Sequence[Judged]) -> tuple[float, float, float] | None:
-    """Minimum, median and maximum of the smallest detectable differences of the rows.
-
-    They are shares of the baseline. ``None`` if no row has a detectable difference.
-    """
+    """Least, median and largest detectable differences, as shares of the baseline, if any."""
     ratios = [row.verdict.smallest_ratio for row in rows]
     shares = [ratio - 1 for ratio in ratios if ratio is not None]
-    return (min(shares), median(shares), max(shares)) if shares else None
+    return (min(shares), stats.median(shares), max(shares)) if shares else None

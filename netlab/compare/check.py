@@ -14,15 +14,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, get_args
 
-from netlab.compare.align import (
-    NO_RATIO,
-    WORST_FIRST,
-    AlignedPair,
-    CheckVerdict,
-    align_runs,
-    namer,
-    plain_cell,
-)
+from netlab.compare import align
+from netlab.compare.align import WORST_FIRST, AlignedPair, CheckVerdict
 from netlab.compare.history import HeldRun
 from netlab.compare.runs import agreed_on
 from netlab.errors import ExpectationError, IncompleteRun, UsageError
@@ -107,10 +100,7 @@ class Checked:
         return _counts(self.judgements)
 
     def raise_for_unmet(self) -> None:
-        """Raise ExpectationError if a verdict is "not met".
-
-        If none is, raise IncompleteRun if a verdict is "cannot be judged".
-        """
+        """ExpectationError if anything is "not met", else IncompleteRun if "cannot be judged"."""
         counts = self.counts
         if counts["not met"]:
             raise ExpectationError(f"{self.run}: {_counted(counts)}")
@@ -181,18 +171,18 @@ def check(
         findings = say(run)
         _read_expectations(run, expect, findings.kinds)
     cells = by_cell(run.trials)
-    name = namer([trials[0] for trials in cells.values()], {})
+    name = align.namer([trials[0] for trials in cells.values()], {})
     held = baseline if isinstance(baseline, HeldRun) else None
     aligned: dict[str, list[AlignedPair]] | None = None
     if baseline is not None and not isinstance(baseline, HeldRun):
         aligned = {}
         pairs = agreed_on(baseline, run).pairs
-        for pair in align_runs(pairs, baseline.trials, run.trials):
+        for pair in align.align_runs(pairs, baseline.trials, run.trials):
             if pair.quantity is not STACK:
                 aligned.setdefault(pair.cells[1], []).append(pair)
     judgements: list[Judgement] = []
     for expectation in expectations:
-        about = [key for key in cells if expectation.is_about(plain_cell(cells[key][0]))]
+        about = [key for key in cells if expectation.is_about(align.plain_cell(cells[key][0]))]
         if not about:
             words = "no cell of the run matches"
             judgements.append(Judgement(expectation, "", "no cell", "cannot be judged", words))
@@ -415,7 +405,7 @@ def _against_baseline(
     verdicts = [_judge_no_worse(headline, expectation.limit) for headline in headlines]
     blank = [
         LimitedFigure(
-            trial.trial, "", None, NO_RATIO if trial.status == Status.OK else trial.why_blank
+            trial.trial, "", None, align.NO_RATIO if trial.status == Status.OK else trial.why_blank
         )
         for trial in trials
         if any(trial.trial not in headline.contender for headline in headlines)
@@ -457,10 +447,7 @@ def _judge_no_worse(aligned: AlignedPair, worse_by: float) -> tuple[CheckVerdict
 
 
 def in_words(expectation: Expectation) -> str:
-    """An expectation as text.
-
-    For example ``loss at most 0.1 % where protocol UDP, but not where message size, bytes 64``.
-    """
+    """Such as ``loss at most 0.1 % where protocol UDP, but not where message size, bytes 64``."""
     condition, exception = (
         ", ".join(
             f"{setting_name(name)} {' or '.join(sorted(setting_value(name, v) for v in levels))}"

@@ -143,11 +143,7 @@ def dated_run(run: Run) -> DatedRun:
             if known:
                 medians[identity[key], quantity.name] = median(known)
     return DatedRun(
-        path=run.path,
-        started_at=_start_of(run),
-        link=run.plan.link,
-        cells=cells,
-        medians=medians,
+        path=run.path, started_at=_start_of(run), link=run.plan.link, cells=cells, medians=medians
     )
 
 

@@ -12,16 +12,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netlab.compare.align import (
-    Judged,
-    Method,
-    align_cells,
-    align_runs,
-    judge,
-    judge_groups,
-    method_of,
-    plain_cell,
-)
+from netlab.compare import align
+from netlab.compare.align import Judged, Method
 from netlab.config.document import did_you_mean
 from netlab.errors import UsageError
 from netlab.ethernet import Link
@@ -92,12 +84,12 @@ def compare_runs(
     has a counterpart.
     """
     agreed = agreed_on(baseline, contender, anyway=anyway)
-    rows = judge(align_runs(agreed.pairs, baseline.trials, contender.trials), margin)
+    rows = align.judge(align.align_runs(agreed.pairs, baseline.trials, contender.trials), margin)
     remarks = [f"changed between them: {change}" for change in changes(baseline, contender)]
     return Compared(
         baseline=str(baseline.path),
         groups=(ComparedGroup(str(contender.path), rows),),
-        method=method_of(rows, margin, paired=False),
+        method=align.method_of(rows, margin, paired=False),
         differences=agreed.differences,
         remarks=(*agreed.alone, *remarks),
     )
@@ -136,21 +128,21 @@ def compare_levels(
     comparisons = [
         Comparison(setting(name, level), {name: first}, {name: level}) for level in contenders
     ]
-    aligned = [align_cells(comparison, trials) for comparison in comparisons]
+    aligned = [align.align_cells(comparison, trials) for comparison in comparisons]
     if not any(aligned):
         raise UsageError(
             f"--by {axis}: no two cells of {run.path} differ only in {setting_name(name)}"
         )
     groups = [
         ComparedGroup(comparison.name, rows)
-        for comparison, rows in zip(comparisons, judge_groups(aligned, margin), strict=True)
+        for comparison, rows in zip(comparisons, align.judge_groups(aligned, margin), strict=True)
     ]
     all_rows = [row for group in groups for row in group.rows]
     reason = f"no cell differs only in it from a cell of {setting(name, first)}"
     return Compared(
         baseline=f"{run.path}, {setting(name, first)}",
         groups=tuple(group for group in groups if group.rows),
-        method=method_of(all_rows, margin, paired=True),
+        method=align.method_of(all_rows, margin, paired=True),
         remarks=tuple(f"{group.contender}: {reason}" for group in groups if not group.rows),
     )
 
@@ -159,10 +151,7 @@ def compare_levels(
 
 
 def _field_of(axis: str, trials: Sequence[Record]) -> str:
-    """The field of ``axis``, which is a field's name in records or in a matrix.
-
-    UsageError if there is no such field.
-    """
+    """The field that ``axis`` names, in records or in a matrix; UsageError if there is none."""
     from netlab.config.settings import FIELD_OF
 
     name = FIELD_OF.get(axis, axis)
@@ -195,7 +184,7 @@ def _levels(name: str, trials: Sequence[Record]) -> list[Level]:
     Absence is a level only if other cells of the same test and protocol have the setting. For
     example, no UDP cell has a congestion control.
     """
-    cells = [plain_cell(records[0]) for records in by_cell(trials).values()]
+    cells = [align.plain_cell(records[0]) for records in by_cell(trials).values()]
     levels = [((cell["test"], cell.get("protocol")), cell.get(name)) for cell in cells]
     kinds = {kind for kind, level in levels if level is not None}
     return [*dict.fromkeys(level for kind, level in levels if kind in kinds)]
@@ -204,7 +193,7 @@ def _levels(name: str, trials: Sequence[Record]) -> list[Level]:
 def _axes_words(trials: Sequence[Record]) -> str:
     from netlab.config.settings import NAME_OF
 
-    names = dict.fromkeys(name for record in trials for name in plain_cell(record))
+    names = dict.fromkeys(name for record in trials for name in align.plain_cell(record))
     axes = [NAME_OF.get(name, name) for name in names if len(_levels(name, trials)) > 1]
     return f"the axes of this run are {', '.join(axes)}" if axes else "this run has no axis"
 

@@ -108,8 +108,9 @@ class Report:
         """
         from netlab.report.draw.parallel import drawing_of_several
         from netlab.report.draw.style import COLUMN_WIDE, PAGE_WIDE
+        from netlab.report.first_picture import pictures as first_pictures
         from netlab.report.page import Contents, cells_json, page
-        from netlab.report.page.first import first_of, with_drawings
+        from netlab.report.page.first import with_drawings
         from netlab.report.tables.charts import charts
         from netlab.report.tables.tables import overviews, sections
         from netlab.report.write import write_files
@@ -136,10 +137,11 @@ class Report:
             of_parts = drawing(of_further)
             files |= self._for_people(means, worded_diagrams, tabled, further)
             all_charts = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
-            first = first_of(self.first_lines, run.trials, self.layout, link, all_charts)
+            lines = self.first_lines
             contents = Contents(
                 *(run, run.trials, means, tabled, further),
-                *((*worded_diagrams, *of_further), left_out, cells, first),
+                *((*worded_diagrams, *of_further), left_out, cells, lines),
+                first_pictures(run.trials, self.layout, link, all_charts, lines.judged),
                 files=frozenset([*files, *([f"{CHARTS}/"] if all_charts else [])]),
                 to_run="../" if self.below else "",
             )
@@ -211,10 +213,7 @@ class Report:
         title, worded, first = self.run.plan.title, self.wording, self.first_lines
         tables = [table for section in tabled for table in section.tables]
         set_in_latex = latex.document(
-            *(title, tables, parts),
-            overviews=means,
-            charts=charts,
-            words=latex.words_of(worded),
+            *(title, tables, parts), overviews=means, charts=charts, words=latex.words_of(worded)
         )
         in_markdown = text.markdown(
             *(title, tables),
@@ -234,10 +233,7 @@ class Report:
         return {"tables.md": utf8(in_markdown), "tables.tex": utf8(set_in_latex)}
 
     def overview_text(self, width: int | None = None) -> str:
-        """The tables of means for a terminal, below a line with the run's title and a summary.
-
-        Tables are no wider than ``width`` characters.
-        """
+        """Title, summary and tables of means for a terminal, no wider than ``width`` characters."""
         from netlab.report.page.coverage import summary
         from netlab.report.tables.tables import overviews
         from netlab.report.write.text import plain
@@ -276,9 +272,7 @@ def make_report(
 def report_of(
     folder: Path, language: str = "en", *, narrow: bool = False, cells: Sequence[str] = ()
 ) -> Report | LargeReport:
-    """The report of a run, of some cells of it (by their keys), or of a run with very many trials;
-    nothing is written yet.
-    """
+    """The report of a run (a very large one, too), or of some cells by key; nothing is written."""
     from netlab.findings.analysis import load, load_cells
     from netlab.report.language import wording_in
     from netlab.results.arrow.run_parts import is_large
@@ -307,10 +301,7 @@ def write_report(
 
 
 def reloading(html: str, seconds: int | None) -> str:
-    """The page with a request to the browser to load the page again after ``seconds``.
-
-    An earlier request is removed. If ``seconds`` is ``None``, the page has no such request.
-    """
+    """The page with a request to load it again after ``seconds``, or without any request."""
     quiet = _RELOAD.sub("", html)
     if seconds is None:
         return quiet

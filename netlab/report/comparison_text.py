@@ -32,10 +32,7 @@ _COLUMNS = (
 
 
 def as_text(compared: Compared, width: int | None = None) -> str:
-    """Text for a terminal: the method and overall results, then a table for each contender.
-
-    Tables are no wider than ``width`` characters.
-    """
+    """For a terminal: method, results, then a table a contender, no wider than ``width``."""
     sheets = (plain(sheet_, width) for sheet_ in _sheets(compared))
     return "\n\n".join(["\n".join(_head(compared)), *sheets])
 
@@ -52,10 +49,7 @@ def as_markdown(compared: Compared) -> str:
 
 
 def as_csv(compared: Compared) -> str:
-    """CSV with a line for each pair of cells and quantity. Unknown values are empty.
-
-    Means are geometric.
-    """
+    """CSV with a line a pair of cells and quantity: geometric means, unknown values empty."""
     rows: list[list[object]] = [[*_COLUMNS]]
     for row in _data(compared):
         values = [row[name] for name in _COLUMNS]
@@ -64,9 +58,7 @@ def as_csv(compared: Compared) -> str:
 
 
 def as_json(compared: Compared) -> str:
-    """One JSON object: the method, and a row for each pair of cells and quantity. Unknown values
-    are absent.
-    """
+    """One JSON object: the method, and a row a pair and quantity, without unknown values."""
     method = compared.method
     spread = smallest_shown(compared.rows)
     document = {
@@ -107,10 +99,7 @@ def _head(compared: Compared) -> list[str]:
     verdicts = ", ".join(f"{n} {verdict}" for verdict, n in _verdicts(compared).items() if n)
     number = counted("{number} comparison", "{number} comparisons", len(compared.rows))
     lines = [f"{_ANYWAY}: {'; '.join(compared.differences)}."] if compared.differences else []
-    lines += [
-        f"Baseline {compared.baseline}; contender {contenders}.",
-        f"{number}: {verdicts}.",
-    ]
+    lines += [f"Baseline {compared.baseline}; contender {contenders}.", f"{number}: {verdicts}."]
     if spread is not None:
         least, middle, most = map(format_share, spread)
         lines.append(

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from netlab.compare.history import CellHistory, History
+from netlab.compare.history import CellHistory, DatedRun, History
 from netlab.messages import Message, _, counted, joined
 from netlab.report.language import Wording
 from netlab.report.sections.comparisons import ratio_words
-from netlab.report.tables.elements import Chart, Curve, Part, Table, TableCell, TableLine
+from netlab.report.tables.elements import Chart, Curve, Part, table
 from netlab.report.write.text import csv_text, csv_value, markdown, plain
 from netlab.results.labels import figure
 from netlab.stats.breaks import LEAST_CHANGE, LEAST_RUNS, SIGNIFICANCE, ChangePoint
 from netlab.terminal import printable
+from netlab.trial.figures import FigureColumn, Shown
 from netlab.units import format_share
 
 TITLE = _("History")
-_GAP_BESIDE_STEP = 0.5
-"""A step is drawn in the middle between two runs."""
-
-
 SCHEMA = 1
 """Version of the JSON format."""
 _COLUMNS = (
@@ -30,29 +28,20 @@ _COLUMNS = (
 
 
 def part_of(history: History, *, with_charts: bool) -> Part:
-    """Sentences about the runs, the table of change points and, if wanted, a chart per history.
-
-    The charts of histories with change points come first.
-    """
-    lines = [
-        _line(history, cell, point) for cell in history.cells for point in cell.course.change_points
+    """Sentences, the table of change points and, if wanted, a chart a history, changed first."""
+    rows = [
+        (joined(", ", [cell.label, cell.quantity.name]), cell.cell, _Change(history, cell, point))
+        for cell in history.cells
+        for point in cell.course.change_points
     ]
-    sheet = Table(
-        title=_("Change points"),
-        corner=_("cell"),
-        columns=(
-            *(_("first run after the change"), _("start"), _("before"), _("after")),
-            *(_("change"), _("p value")),
-        ),
-        lines=tuple(lines),
-    )
+    sheet = table(_("Change points"), _("cell"), _CHANGES, rows)
     drawn = [cell for cell in history.cells if cell.course.count] if with_charts else []
     drawn.sort(key=lambda cell: not cell.course.change_points)
     return Part(
         name="history",
         title=TITLE,
         paragraphs=(*_opening(history), *history.remarks, _METHOD),
-        sheets=(sheet,) if lines else (),
+        sheets=(sheet,) if rows else (),
         charts=tuple(
             _chart(history, cell, f"history-{number}") for number, cell in enumerate(drawn, 1)
         ),
@@ -96,24 +85,36 @@ def _opening(history: History) -> Iterator[str]:
         )
 
 
-def _line(history: History, cell: CellHistory, point: ChangePoint) -> TableLine:
-    run, unit = history.runs[point.index], cell.quantity.unit
-    before, after = (
-        TableCell(joined(" ", [figure(value), unit]), value, unit)
-        for value in (point.before, point.after)
-    )
-    return TableLine(
-        joined(", ", [cell.label, cell.quantity.name]),
-        (
-            TableCell(run.name),
-            TableCell(Message("{day}", {"day": run.started_at.date()})),
-            before,
-            after,
-            TableCell(ratio_words(point.after / point.before, cell.quantity)),
-            TableCell(figure(point.p_value, 3), point.p_value),
-        ),
-        cell=cell.cell,
-    )
+class _Change(NamedTuple):
+    """A change point: a line of the table."""
+
+    history: History
+    cell: CellHistory
+    point: ChangePoint
+
+    @property
+    def run(self) -> DatedRun:
+        return self.history.runs[self.point.index]
+
+    @property
+    def words(self) -> str:
+        return ratio_words(self.point.after / self.point.before, self.cell.quantity)
+
+    def shown(self, value: float) -> Shown:
+        unit = self.cell.quantity.unit
+        return Shown(value, text=joined(" ", [figure(value), unit]), unit=unit)
+
+
+_CHANGES: Sequence[FigureColumn[_Change]] = (
+    FigureColumn(_("first run after the change"), lambda change: change.run.name),
+    FigureColumn(
+        _("start"), lambda change: Message("{day}", {"day": change.run.started_at.date()})
+    ),
+    FigureColumn(_("before"), lambda change: change.shown(change.point.before)),
+    FigureColumn(_("after"), lambda change: change.shown(change.point.after)),
+    FigureColumn(_("change"), lambda change: change.words),
+    FigureColumn(_("p value"), lambda change: change.point.p_value, decimals=3),
+)
 
 
 # Charts
@@ -122,18 +123,20 @@ def _line(history: History, cell: CellHistory, point: ChangePoint) -> TableLine:
 def _chart(history: History, cell: CellHistory, name: str) -> Chart:
     points = cell.course.change_points
     title = joined(", ", [cell.label, cell.quantity.name])
-    words = [
-        _(
-            "{change} from {run} on",
-            run=history.runs[point.index].name,
-            change=ratio_words(point.after / point.before, cell.quantity),
-        )
-        for point in points
-    ]
+    changes = [_Change(history, cell, point) for point in points]
+    words = [_("{change} from {run} on", run=c.run.name, change=c.words) for c in changes]
     if words:
         title = joined(": ", [title, joined("; ", words)])
     places = [0, *(point.index for point in points), len(cell.figures) - 1]
     ticks = tuple((float(at), history.runs[at].name) for at in dict.fromkeys(places))
+    steps = {point.index: point for point in points}
+    levels: list[tuple[float, float | None]] = []
+    for at, level in enumerate(cell.course.levels):
+        if at in steps:
+            # A vertical stroke in the middle between two runs.
+            levels += [(at - 0.5, steps[at].before), (at - 0.5, steps[at].after)]
+        if level is not None:
+            levels.append((float(at), level))
     return Chart(
         name=name,
         title=title,
@@ -142,25 +145,12 @@ def _chart(history: History, cell: CellHistory, name: str) -> Chart:
         log_x=False,
         lines=(
             Curve(_("median of a run"), 0, tuple(enumerate(cell.figures)), joined=False),
-            Curve(_("level"), 1, tuple(_level(cell, points)), marked=False),
+            Curve(_("level"), 1, tuple(levels), marked=False),
         ),
         quantity=cell.quantity.name,
         unit=cell.quantity.unit,
         from_zero=False,
     )
-
-
-def _level(
-    cell: CellHistory, points: Sequence[ChangePoint]
-) -> Iterator[tuple[float, float | None]]:
-    """The line of the levels, with a vertical stroke at each change point."""
-    steps = {point.index: point for point in points}
-    for at, level in enumerate(cell.course.levels):
-        if at in steps:
-            yield at - _GAP_BESIDE_STEP, steps[at].before
-            yield at - _GAP_BESIDE_STEP, steps[at].after
-        if level is not None:
-            yield float(at), level
 
 
 _METHOD = _(
@@ -176,11 +166,9 @@ _METHOD = _(
 
 
 def as_text(history: History, wording: Wording, width: int | None = None) -> str:
-    """Text for a terminal: the table of change points, then sentences. Tables are no wider than
-    ``width`` characters.
-    """
+    """For a terminal: change points in a table no wider than ``width``, then sentences."""
     part = wording.of_part(part_of(history, with_charts=False))
-    tables = [plain(table, width) for table in part.sheets]
+    tables = [plain(sheet, width) for sheet in part.sheets]
     return "\n\n".join([*tables, "\n".join(map(printable, part.paragraphs))])
 
 
@@ -190,11 +178,21 @@ def as_markdown(history: History, wording: Wording) -> str:
     return markdown(part.title, (), (), [part])
 
 
-def as_csv(history: History) -> str:
-    """CSV with a line for each run, cell and quantity. Unknown values are empty.
+def as_html(history: History, wording: Wording) -> str:
+    """The same as a page that opens offline, with the charts. All text from files is escaped."""
+    from netlab.report.draw.parallel import draw
+    from netlab.report.draw.style import PAGE_WIDE
+    from netlab.report.page import plain_page
+    from netlab.report.page.first import with_drawings
 
-    ``change_point`` is true in the line of the first run after a change.
-    """
+    part = wording.of_part(part_of(history, with_charts=True))
+    charts = [*enumerate(part.charts)]
+    html = plain_page("plain_history.html.j2", part.title, wording, part=part, charts=charts)
+    return with_drawings(html, draw(part.charts, (PAGE_WIDE,)))
+
+
+def as_csv(history: History) -> str:
+    """CSV with a line a run, cell and quantity; ``change_point``: in the first run after one."""
     rows: list[list[object]] = [[*_COLUMNS]]
     for cell in history.cells:
         points = {point.index: point for point in cell.course.change_points}
@@ -216,9 +214,7 @@ def as_csv(history: History) -> str:
 
 
 def as_json(history: History) -> str:
-    """One JSON object: the runs, and each cell with its figures and change points. Unknown values
-    are absent.
-    """
+    """One JSON object: runs, and each cell's figures and change points, without unknown values."""
     runs = history.runs
     document = {
         "schema": SCHEMA,

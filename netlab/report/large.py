@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 
 from netlab.experiment.hosts import is_by_name, labels_of
@@ -20,16 +21,17 @@ from netlab.report import CELLS, FIGURES, reloading
 from netlab.report.draw.parallel import drawing_of_several
 from netlab.report.draw.style import COLUMN_WIDE, PAGE_WIDE
 from netlab.report.language import Wording
+from netlab.report.page import plain_page
 from netlab.report.page.first import with_drawings
-from netlab.report.page.plain import large_page
-from netlab.report.tables.elements import HeatMap, Part, Table, TableCell, TableLine
+from netlab.report.tables.elements import HeatMap, Part, Table, table
 from netlab.report.text.summary import all_findings, leading
 from netlab.report.write import latex, text, utf8, write_files
 from netlab.results.arrow.run_parts import LARGE_TRIALS, CellFigures, LargeRun, large_run
-from netlab.results.labels import figure, setting, setting_name, setting_value
+from netlab.results.labels import setting, setting_name, setting_value
 from netlab.results.quantities import figure_columns
 from netlab.store.plan import Plan, PlannedCell
 from netlab.terminal import printable
+from netlab.trial.figures import FigureColumn, Shown
 from netlab.trial.quantity import Quantity
 from netlab.trial.record import STATUSES, Status, Value
 from netlab.units import format_share
@@ -44,10 +46,6 @@ MOST_PLACES = 40
 """Maximum number of rows and of columns of a heat map."""
 MOST_EXTREMES = 10
 _NAMES: Mapping[str, str] = {PAIRING: _("pairing"), SERVER: _("server"), CLIENT: _("client")}
-_COLUMNS = (
-    *(_("cells"), _("trials"), _("mean"), _("lowest mean of a cell"), _("highest mean of a cell")),
-    _("coefficient of variation, median of the cells"),
-)
 _MEANS = _(
     "The mean of several cells is the mean of the cells’ means: each cell counts once, however "
     "many trials it has. The coefficient of variation of a cell is the standard deviation of its "
@@ -62,6 +60,7 @@ _HOW = _(
 )
 SAMPLED_TRIALS = 5_000
 """Maximum number of trials that the findings are about."""
+_OwnFigures = Sequence[CellFigures]
 _FIGURES = ("trials", "mean", "standard_deviation", "lowest", "highest")
 
 
@@ -92,9 +91,7 @@ def values_of(cell: PlannedCell) -> dict[str, Value | None]:
 
 
 def axes_of(cells: Iterable[PlannedCell]) -> tuple[CellAxis, ...]:
-    """The axes of cells: everything that has at least two values. The levels of an axis begin with
-    ``None`` if some cells have no value.
-    """
+    """Everything that has at least two values; levels begin with ``None`` if cells lack a value."""
     levels: dict[str, dict[Value | None, None]] = {}
     count = 0
     seen: Counter[str] = Counter()
@@ -180,44 +177,42 @@ class FigureGroup:
             details=(self._varying(),) if any(f.variation for f in self.figures.values()) else (),
         )
 
-    def _table(self, title: str, corner: str, lines: Sequence[TableLine]) -> Table:
-        everything = self._line(_("all"), self.cells)
-        title = joined(", ", [title, self.quantity.unit])
-        return Table(title, corner, _COLUMNS, (*lines, everything))
-
     def _over(self, axis: CellAxis) -> Table:
         groups = axis.groups(MOST_LINES)
         place_of = _places(groups)
         by_group: list[list[PlannedCell]] = [[] for _group in groups]
         for cell in self.cells:
             by_group[place_of[values_of(cell).get(axis.name)]].append(cell)
-        lines = [
-            self._line(levels_words(axis, levels), cells)
-            for levels, cells in zip(groups, by_group, strict=True)
-        ]
-        name = axis_name(axis)
-        return self._table(_("Means by {axis}", axis=name), name, lines)
+        words = (_levels_words(axis, levels) for levels in groups)
+        title = _("Means by {axis}", axis=_name_of(axis))
+        return self._table(title, _name_of(axis), [*zip(words, by_group, strict=True)])
 
-    def _line(self, label: str, cells: Sequence[PlannedCell]) -> TableLine:
-        own = [self.figures[cell.key] for cell in cells]
-        if not own:
-            return TableLine(label, (TableCell("0", 0), *[TableCell(n=0)] * (len(_COLUMNS) - 1)))
-        means = [figures.mean for figures in own]
-        variations = [f.variation for f in own if f.variation is not None]
-        variation = statistics.median(variations) if variations else None
-        return TableLine(
-            label,
-            (
-                count_cell(len(own)),
-                count_cell(sum(figures.trials for figures in own)),
-                *map(self._place, (statistics.fmean(means), min(means), max(means))),
-                _share(variation),
+    def _table(
+        self, title: str, corner: str, rows: Sequence[tuple[str, Sequence[PlannedCell]]]
+    ) -> Table:
+        """A line for each of several groups of cells, and one for all cells."""
+
+        def means(group: _OwnFigures) -> list[float]:
+            return [own.mean for own in group]
+
+        def variation(group: _OwnFigures) -> Shown:
+            known = [own.variation for own in group if own.variation is not None]
+            return _share(statistics.median(known) if known else None)
+
+        unit, scale = self.quantity.unit, self.quantity.scale
+        columns: list[FigureColumn[_OwnFigures]] = [
+            FigureColumn(_("cells"), lambda group: _count(len(group))),
+            FigureColumn(_("trials"), lambda group: _count(sum(own.trials for own in group))),
+            FigureColumn(_("mean"), lambda group: statistics.fmean(means(group)) / scale, unit),
+            FigureColumn(_("lowest mean of a cell"), lambda group: min(means(group)) / scale, unit),
+            FigureColumn(
+                _("highest mean of a cell"), lambda group: max(means(group)) / scale, unit
             ),
-        )
-
-    def _place(self, value: float) -> TableCell:
-        scaled = value / self.quantity.scale
-        return TableCell(figure(scaled), scaled, self.quantity.unit)
+            FigureColumn(_("coefficient of variation, median of the cells"), variation),
+        ]
+        lines = [*rows, (_("all"), self.cells)]
+        figures = [(label, "", [self.figures[cell.key] for cell in own]) for label, own in lines]
+        return table(joined(", ", [title, unit]), corner, columns, figures)
 
     def _map(self, across: CellAxis, down: CellAxis) -> HeatMap:
         """The means over two axes; a place is the mean of the cells in it."""
@@ -229,96 +224,85 @@ class FigureGroup:
             place = row_of[values.get(down.name)], column_of[values.get(across.name)]
             means.setdefault(place, []).append(self.figures[cell.key].mean / self.quantity.scale)
         places = {place: statistics.fmean(own) for place, own in means.items()}
-        x_label, y_label = axis_name(across), axis_name(down)
         title = _("{quantity}, {unit}", quantity=self.quantity.name, unit=self.quantity.unit)
+        labels = {"x_label": _name_of(across), "y_label": _name_of(down)}
         return HeatMap(
             name=f"means-{self.number}",
             title=title,
             unit=self.quantity.unit,
-            rows=tuple(levels_words(down, levels) for levels in rows),
-            columns=tuple(levels_words(across, levels) for levels in columns),
+            rows=tuple(_levels_words(down, levels) for levels in rows),
+            columns=tuple(_levels_words(across, levels) for levels in columns),
             values=tuple(
                 tuple(places.get((row, column)) for column in range(len(columns)))
                 for row in range(len(rows))
             ),
             inside=tuple((None,) * len(columns) for _row in rows),
-            x_label=x_label,
-            y_label=y_label,
             description=_(
                 "Map of colours: {title}, {y_label} by {x_label}. The tables hold the means over "
                 "each of the two.",
                 title=title,
-                x_label=x_label,
-                y_label=y_label,
+                **labels,
             ),
+            **labels,
         )
 
     def _varying(self) -> Table:
-        order = sorted(
-            self.cells, key=lambda cell: self.figures[cell.key].variation or 0.0, reverse=True
-        )
-        lines = []
-        for cell in order[:MOST_EXTREMES]:
-            own, values = self.figures[cell.key], values_of(cell)
-            words = joined(", ", [level_words(axis, values.get(axis.name)) for axis in self.axes])
-            places = (
-                TableCell(words),
-                count_cell(own.trials),
-                *map(self._place, (own.mean, own.least, own.most)),
-                _share(own.variation),
-            )
-            lines.append(TableLine(cell.key, places, cell=cell.key))
-        columns = (_("settings"), *_COLUMNS[1:3], _("lowest trial"), _("highest trial"))
-        title = _("Cells with the largest coefficients of variation")
-        return Table(
-            joined(", ", [title, self.quantity.unit]),
-            _("cell"),
-            (*columns, _("coefficient of variation")),
-            tuple(lines),
-        )
+        """The cells with the largest coefficients of variation."""
+
+        def own(cell: PlannedCell) -> CellFigures:
+            return self.figures[cell.key]
+
+        def settings(cell: PlannedCell) -> str:
+            values = values_of(cell)
+            words = [
+                joined(" ", [_NAMES[axis.name], str(values.get(axis.name))])
+                if axis.name in _NAMES
+                else setting(axis.name, values.get(axis.name))
+                for axis in self.axes
+            ]
+            return joined(", ", words)
+
+        unit, scale = self.quantity.unit, self.quantity.scale
+        columns: list[FigureColumn[PlannedCell]] = [
+            FigureColumn(_("settings"), settings),
+            FigureColumn(_("trials"), lambda cell: _count(own(cell).trials)),
+            FigureColumn(_("mean"), lambda cell: own(cell).mean / scale, unit),
+            FigureColumn(_("lowest trial"), lambda cell: own(cell).least / scale, unit),
+            FigureColumn(_("highest trial"), lambda cell: own(cell).most / scale, unit),
+            FigureColumn(_("coefficient of variation"), lambda cell: _share(own(cell).variation)),
+        ]
+        order = sorted(self.cells, key=lambda cell: own(cell).variation or 0.0, reverse=True)
+        title = joined(", ", [_("Cells with the largest coefficients of variation"), unit])
+        rows = [(cell.key, cell.key, cell) for cell in order[:MOST_EXTREMES]]
+        return table(title, _("cell"), columns, rows)
 
 
-def axis_name(axis: CellAxis) -> str:
-    """The name of an axis as a heading."""
+def _name_of(axis: CellAxis) -> str:
     return _NAMES.get(axis.name) or setting_name(axis.name)
 
 
-def level_words(axis: CellAxis, level: Value | None) -> str:
-    """A level with the name of its axis, such as ``socket buffer 64 KiB``."""
-    if axis.name in _NAMES:
-        return joined(" ", [axis_name(axis), _level(axis, level)])
-    return setting(axis.name, level)
-
-
-def levels_words(axis: CellAxis, levels: Sequence[Value | None]) -> str:
+def _levels_words(axis: CellAxis, levels: Sequence[Value | None]) -> str:
     """Neighbouring levels of an axis, such as ``64 to 1472``."""
-    first, last = _level(axis, levels[0]), _level(axis, levels[-1])
+    first, last = (
+        str(level) if axis.name in _NAMES else setting_value(axis.name, level)
+        for level in (levels[0], levels[-1])
+    )
     return first if len(levels) == 1 else _("{first} to {last}", first=first, last=last)
-
-
-def _level(axis: CellAxis, level: Value | None) -> str:
-    return str(level) if axis.name in _NAMES else setting_value(axis.name, level)
 
 
 def _places(groups: Sequence[Sequence[Value | None]]) -> dict[Value | None, int]:
     return {level: place for place, levels in enumerate(groups) for level in levels}
 
 
-def count_cell(number: int) -> TableCell:
-    """A place with a whole number."""
-    return TableCell(str(number), float(number))
+def _count(number: int) -> Shown:
+    return Shown(float(number), text=str(number))
 
 
-def _share(share: float | None) -> TableCell:
-    return TableCell(n=0) if share is None else TableCell(format_share(share), share)
+def _share(share: float | None) -> Shown:
+    return Shown() if share is None else Shown(share, text=format_share(share))
 
 
 # Parts
-
-
-def parts_of(run: LargeRun, sample: Analysis) -> tuple[Part, ...]:
-    """All parts, in the page’s order. ``sample``: the cells that the findings are about."""
-    return (_trials(run), _findings(run, sample), *(group.part() for group in groups_of(run)))
 
 
 def groups_of(run: LargeRun) -> Iterator[FigureGroup]:
@@ -349,49 +333,25 @@ def _trials(run: LargeRun) -> Part:
     ]
     cells = counted("{number} cell", "{number} cells", len(run.plan.cells))
     trials = counted("{number} trial", "{number} trials", counts.total())
-    words = [
-        _(
-            "{cells}, {trials}: {numbers}.",
-            cells=cells,
-            trials=trials,
-            numbers=joined(", ", numbers),
-        )
-    ]
+    totals = {"cells": cells, "trials": trials, "numbers": joined(", ", numbers)}
+    words = [_("{cells}, {trials}: {numbers}.", **totals)]
     if run.began_at:
         days = {"first": run.began_at[DAY], "last": run.ended_at[DAY]}
         words.append(_("Measured from {first} to {last}.", **days))
-    lines = sorted(
-        ((-statuses.get(Status.FAILED, 0), cell) for cell, statuses in run.statuses.items()),
-    )[:MOST_EXTREMES]
-    failed = [
-        TableLine(
-            cell, (count_cell(-count), count_cell(sum(run.statuses[cell].values()))), cell=cell
-        )
-        for count, cell in lines
-        if count
+    failed = [cell for cell, statuses in run.statuses.items() if statuses.get(Status.FAILED, 0)]
+    failed.sort(key=lambda cell: (-run.statuses[cell][Status.FAILED], cell))
+    columns: list[FigureColumn[str]] = [
+        FigureColumn(_("failed"), lambda cell: _count(run.statuses[cell][Status.FAILED])),
+        FigureColumn(_("trials"), lambda cell: _count(sum(run.statuses[cell].values()))),
     ]
-    columns = (_("failed"), _("trials"))
-    sheet = Table(_("Cells with most failed trials"), _("cell"), columns, tuple(failed))
+    rows = [(cell, cell, cell) for cell in failed[:MOST_EXTREMES]]
+    sheet = table(_("Cells with most failed trials"), _("cell"), columns, rows)
     return Part(
         name="trials",
         title=_("Trials"),
         paragraphs=(joined(" ", words), _HOW, *run.remarks),
         sheets=(sheet,) if failed else (),
     )
-
-
-def _findings(run: LargeRun, sample: Analysis) -> Part:
-    """The findings of the sample; the most important ones as sentences."""
-    about = _(
-        "The findings are about {number} of {all}, evenly spaced on the axes, with all their "
-        "trials.",
-        number=len(sample.plan.cells),
-        all=counted("{number} cell", "{number} cells", len(run.plan.cells)),
-    )
-    part = all_findings(sample)
-    if part is None:
-        return Part(name="findings", title=_("Findings"), paragraphs=(about, _("None.")))
-    return replace(part, paragraphs=(*leading(sample), about, *part.paragraphs))
 
 
 # The report
@@ -407,14 +367,22 @@ class LargeReport:
     """Whether each chart is also drawn in the width of one column of a page."""
 
     @cached_property
-    def sample(self) -> Analysis:
-        """Some cells with all their trials: the findings are about them."""
-        return sample_of(self.run.folder, self.run.plan)
-
-    @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """All parts, not translated yet."""
-        return parts_of(self.run, self.sample)
+        """All parts in the page's order, not translated yet."""
+        run, sample = self.run, sample_of(self.run.folder, self.run.plan)
+        about = _(
+            "The findings are about {number} of {all}, evenly spaced on the axes, with all their "
+            "trials.",
+            number=len(sample.plan.cells),
+            all=counted("{number} cell", "{number} cells", len(run.plan.cells)),
+        )
+        if (findings := all_findings(sample)) is not None:
+            words = (*leading(sample), about, *findings.paragraphs)
+            findings = replace(findings, paragraphs=words)
+        else:
+            paragraphs = (about, _("None."))
+            findings = Part(name="findings", title=_("Findings"), paragraphs=paragraphs)
+        return (_trials(run), findings, *(group.part() for group in groups_of(run)))
 
     @cached_property
     def _worded(self) -> tuple[Part, ...]:
@@ -424,22 +392,24 @@ class LargeReport:
         """Write index.html, the tables (.md, .tex, .csv), cells.csv and the charts. Returns the
         path of index.html. ``reload_s`` and errors as in ``Report.write``.
         """
-        folder, title, worded = self.run.folder, self.run.plan.title, self.wording
+        title, parts, worded = self.run.plan.title, self._worded, self.wording
         forms = (PAGE_WIDE, COLUMN_WIDE) if self.narrow else (PAGE_WIDE,)
         with drawing_of_several(forms) as drawing:
-            pending = drawing(chart for part in self._worded for chart in part.charts)
+            pending = drawing(chart for part in parts for chart in part.charts)
+            in_latex = latex.document(title, (), parts, words=latex.words_of(worded))
             files = {
-                "tables.md": utf8(text.markdown(title, (), (), self._worded)),
-                "tables.tex": utf8(
-                    latex.document(title, (), self._worded, words=latex.words_of(worded))
-                ),
+                "tables.md": utf8(text.markdown(title, (), (), parts)),
+                "tables.tex": utf8(in_latex),
                 FIGURES: utf8(text.figures(self.parts)),
                 CELLS: utf8(cells_csv(self.run)),
             }
-            html = large_page(title, self._worded, worded)
+            # The number of a chart's place is its index in the order of the parts.
+            numbers = count()
+            numbered = [(part, [(next(numbers), chart) for chart in part.charts]) for part in parts]
+            html = plain_page("plain_large.html.j2", title, worded, parts=numbered)
             pictures = pending()
         html = reloading(with_drawings(html, pictures), reload_s)
-        return write_files(folder, files, pictures, html)
+        return write_files(self.run.folder, files, pictures, html)
 
     def overview_text(self, width: int | None = None) -> str:
         """The tables for a terminal, below the run's title. Tables are no wider than ``width``."""
@@ -453,10 +423,7 @@ def report_of(folder: Path, wording: Wording, *, narrow: bool = False) -> LargeR
 
 
 def sample_of(folder: Path, plan: Plan) -> Analysis:
-    """Some cells of a run with all their trials: at most `SAMPLED_TRIALS` trials, or one cell.
-
-    Raises UsageError and StoreError.
-    """
+    """Some cells with all trials: at most `SAMPLED_TRIALS`, or one cell. UsageError, StoreError."""
     trials = max(1, sum(map(plan.most_of, plan.cells)) // max(1, len(plan.cells)))
     cells = thinned(plan.cells, max(1, SAMPLED_TRIALS // trials))
     return load_cells(folder, {cell.key for cell in cells})

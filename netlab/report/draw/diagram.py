@@ -12,24 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
-from netlab.report.draw.style import (
-    CEILING_DASHES,
-    DASHES,
-    HATCHES,
-    INK,
-    LINE_EM,
-    LOOKS,
-    MARKERS,
-    PAPER,
-    POINTS_AN_INCH,
-    QUIET,
-    Format,
-    line_inches,
-    lines_of,
-    width_inches,
-)
+from netlab.report.draw import style
+from netlab.report.draw.style import INK, PAPER, Format, line_inches, lines_of, width_inches
 from netlab.report.tables.charts import share_range
-from netlab.report.tables.elements import Chart, ChartPanel, Curve, Panel
+from netlab.report.tables.elements import Chart, ChartPanel, Curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,8 +29,6 @@ out."""
 _BESIDE_BARS = 0.6
 """Room beside the first and the last group of bars, as a multiple of the distance between two
 groups."""
-_WITH_WORDS = 1.22
-"""Top of an axis as a multiple of its highest value, if words are above the values."""
 TICK_INCHES = 0.1
 """Length of a tick with the gap between the tick and its label."""
 _DECADE_INCHES = 0.6
@@ -72,20 +56,31 @@ _WITH_SHARES = 0.68
 # Axes
 
 
-def scale_x(axes: Axes, chart: Chart, form: Format, wide_inches: float) -> None:
+def _scale_x(axes: Axes, chart: Chart, form: Format, wide_inches: float) -> None:
     """Scale the x axis to include all values of the chart. ``wide_inches``: width of the axes."""
     if chart.log_x:
         axes.set_xscale("log", base=2)
     size_pt = form.small_pt if len(chart.x_ticks) > _MANY_TICKS else form.legend_pt
-    low, high = x_range(chart)
-    axes.set_xticks([x for x, _ in chart.x_ticks], tick_labels(chart, size_pt, wide_inches))
+    low, high = _x_range(chart)
+    of = math.log if chart.log_x else float
+    span = (of(high) - of(low)) or 1.0
+    gap = _GAP_EM * size_pt / style.POINTS_AN_INCH
+    # From left to right; a label that would overlap the label before is empty.
+    labels: list[str] = []
+    end = -math.inf
+    for x, label in chart.x_ticks:
+        middle = (of(x) - of(low)) / span * wide_inches
+        half = width_inches(label, size_pt) / 2
+        has_room = middle - half - gap >= end
+        labels.append(label if has_room else "")
+        end = middle + half if has_room else end
+    axes.set_xticks([x for x, _ in chart.x_ticks], labels)
     axes.set_xticks([], minor=True)
     axes.tick_params(axis="x", labelsize=size_pt)
     axes.set_xlim(low, high)
 
 
-def x_range(chart: Chart) -> tuple[float, float]:
-    """(lowest, highest) of the x axis."""
+def _x_range(chart: Chart) -> tuple[float, float]:
     low = chart.x_ticks[0][0]
     high = max(chart.x_ticks[-1][0], *(x for line in chart.lines for x, _ in line.points))
     if chart.log_x:
@@ -94,7 +89,7 @@ def x_range(chart: Chart) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def scale_y(axes: Axes, chart: Chart, form: Format, high_inches: float) -> None:
+def _scale_y(axes: Axes, chart: Chart, high_inches: float) -> None:
     """Scale the y axis to include all values and intervals, in the same way for each panel."""
     ends = [y for line in chart.ceilings for _, y in line.points if y is not None]
     for line in chart.lines:
@@ -119,20 +114,6 @@ def scale_y(axes: Axes, chart: Chart, form: Format, high_inches: float) -> None:
         # With a smaller range, the scatter of a constant line would fill the picture.
         half = max(0.58 * (high - low), _LEAST_RANGE * high / 2)
         axes.set_ylim((low + high) / 2 - half, (low + high) / 2 + half)
-    _finish_y(axes, chart, form)
-
-
-def scale_shares(axes: Axes, chart: Chart, form: Format) -> None:
-    """Scale a y axis of shares of the ceiling: 90 to 101 per cent, or wider if shares need it."""
-    low, high = share_range(chart)
-    axes.set_ylim(low, high)
-    axes.locator_params(axis="y", nbins=6, steps=[1, 2, 5, 10])
-    _finish_y(axes, chart, form)
-
-
-def _finish_y(axes: Axes, chart: Chart, form: Format) -> None:
-    axes.tick_params(axis="y", labelsize=form.legend_pt)
-    spell(axes.yaxis, chart.decimal_marker)
 
 
 def y_labels_inches(axes: Axes, size_pt: float) -> float:
@@ -141,41 +122,6 @@ def y_labels_inches(axes: Axes, size_pt: float) -> float:
     ticks = [tick for tick in axes.yaxis.get_majorticklocs() if low <= tick <= high]
     labels = axes.yaxis.get_major_formatter().format_ticks(ticks)
     return max((width_inches(label, size_pt) for label in labels), default=0.0)
-
-
-def scale_panel(axes: Axes, panel: Panel, decimal_marker: str, *, from_zero: bool = False) -> None:
-    """Set the y axis of a strip's panel.
-
-    If ``from_zero``, the axis goes from zero to the highest value, with room for words above.
-    Otherwise zero is in the middle of the axis, which goes to at least 1 in both directions.
-    """
-    most = max(abs(y) for line in panel.lines for _, y in line.points if y is not None)
-    if from_zero:
-        axes.set_ylim(0, _WITH_WORDS * most or 1.0)
-    else:
-        axes.set_ylim(-1.15 * max(most, 1.0), 1.15 * max(most, 1.0))
-    axes.locator_params(axis="y", nbins=4)
-    axes.ticklabel_format(axis="y", useOffset=False, style="plain")
-    spell(axes.yaxis, decimal_marker)
-
-
-def tick_labels(chart: Chart, size_pt: float, wide_inches: float) -> list[str]:
-    """The ticks' labels from left to right; a label that would overlap the label before is empty.
-
-    ``wide_inches``: width of the axes.
-    """
-    of = math.log if chart.log_x else float
-    low, high = map(of, x_range(chart))
-    gap = _GAP_EM * size_pt / POINTS_AN_INCH
-    labels: list[str] = []
-    end = -math.inf
-    for x, label in chart.x_ticks:
-        middle = (of(x) - low) / ((high - low) or 1.0) * wide_inches
-        half = width_inches(label, size_pt) / 2
-        has_room = middle - half - gap >= end
-        labels.append(label if has_room else "")
-        end = middle + half if has_room else end
-    return labels
 
 
 def spell(axis: Axis, decimal_marker: str) -> None:
@@ -202,19 +148,16 @@ def spell(axis: Axis, decimal_marker: str) -> None:
 
 
 def draw_curve(axes: Axes, line: Curve, ticks: Sequence[float], form: Format) -> None:
-    """Draw straight lines between measured points, and the interval of each mean if it is known.
-
-    A point without a value is a gap.
-    """
+    """Straight lines between points, with gaps, and the interval of each mean if it is known."""
     look, many = line.place, len(line.points) > _FEW_POINTS
     marked = [at for at, (x, _) in enumerate(line.points) if x in ticks]
     axes.plot(
         [x for x, _ in line.points],
         [float("nan") if y is None else y for _, y in line.points],
         label=line.label,
-        color=LOOKS[look % len(LOOKS)],
-        linestyle=DASHES[look % len(DASHES)] if line.joined else "none",
-        marker=MARKERS[look % len(MARKERS)] if line.marked else "",
+        color=style.LOOKS[look % len(style.LOOKS)],
+        linestyle=style.DASHES[look % len(style.DASHES)] if line.joined else "none",
+        marker=style.MARKERS[look % len(style.MARKERS)] if line.marked else "",
         linewidth=form.line_pt,
         markersize=form.marker_pt,
         markerfacecolor=PAPER if look % 2 else None,
@@ -235,35 +178,31 @@ def draw_curve(axes: Axes, line: Curve, ticks: Sequence[float], form: Format) ->
             values,
             yerr=halves,
             fmt="none",
-            ecolor=LOOKS[look % len(LOOKS)],
+            ecolor=style.LOOKS[look % len(style.LOOKS)],
             elinewidth=0.9,
             capsize=2.4,
             zorder=3,
         )
 
 
-def draw_ceiling(axes: Axes, ceiling: Curve, ticks: Sequence[float]) -> None:
-    """Draw a ceiling as a thin grey line.
-
-    A ceiling that is not horizontal also has a short thick mark at each tick of the axis.
-    """
+def _draw_ceiling(axes: Axes, ceiling: Curve, ticks: Sequence[float]) -> None:
+    """A thin grey line; unless it is horizontal, with a short thick mark at each of ``ticks``."""
     axes.plot(
         [x for x, _ in ceiling.points],
         [float("nan") if y is None else y for _, y in ceiling.points],
         label=ceiling.label,
-        color=QUIET,
-        linestyle=CEILING_DASHES[ceiling.place % len(CEILING_DASHES)],
+        color=style.QUIET,
+        linestyle=style.CEILING_DASHES[ceiling.place % len(style.CEILING_DASHES)],
         linewidth=0.9,
         zorder=2,
     )
-    levels = {y for _, y in ceiling.points}
-    if len(levels) > 1:
-        at = dict(ceiling.points)
+    at = dict(ceiling.points)
+    if len({*at.values()}) > 1:
         points = [(x, y) for x in ticks if (y := at.get(x)) is not None]
         axes.plot(
             [x for x, _ in points],
             [y for _, y in points],
-            color=QUIET,
+            color=style.QUIET,
             linestyle="none",
             marker="_",
             markersize=13,
@@ -272,11 +211,8 @@ def draw_ceiling(axes: Axes, ceiling: Curve, ticks: Sequence[float]) -> None:
         )
 
 
-def draw_bars(axes: Axes, lines: Sequence[Curve], ceilings: Sequence[Curve]) -> None:
-    """Draw the curves of a chart as bars, and its ceilings as lines across each group of bars.
-
-    The x values of two groups differ by a whole number. A point without a value is a gap.
-    """
+def _draw_bars(axes: Axes, lines: Sequence[Curve], ceilings: Sequence[Curve]) -> None:
+    """The curves as bars, and the ceilings as lines across each group; groups are 1 apart."""
     wide = _WIDE / max(1, len(lines))
     for number, line in enumerate(lines):
         shift = wide * (number - (len(lines) - 1) / 2)
@@ -286,8 +222,8 @@ def draw_bars(axes: Axes, lines: Sequence[Curve], ceilings: Sequence[Curve]) -> 
             [y for _, y in points],
             width=0.94 * wide,
             label=line.label,
-            color=LOOKS[line.place % len(LOOKS)],
-            hatch=HATCHES[line.place % len(HATCHES)] or None,
+            color=style.LOOKS[line.place % len(style.LOOKS)],
+            hatch=style.HATCHES[line.place % len(style.HATCHES)] or None,
             edgecolor=PAPER,
             linewidth=0.6,
             zorder=2,
@@ -299,8 +235,8 @@ def draw_bars(axes: Axes, lines: Sequence[Curve], ceilings: Sequence[Curve]) -> 
             [x - _WIDE / 2 - 0.03 for x, _ in points],
             [x + _WIDE / 2 + 0.03 for x, _ in points],
             label=ceiling.label,
-            color=QUIET,
-            linestyle=CEILING_DASHES[ceiling.place % len(CEILING_DASHES)],
+            color=style.QUIET,
+            linestyle=style.CEILING_DASHES[ceiling.place % len(style.CEILING_DASHES)],
             linewidth=1.6,
             zorder=3,
         )
@@ -321,14 +257,11 @@ class Legend:
 
 
 def legend_of(curves: Iterable[Curve], form: Format) -> Legend:
-    """A legend of the curves that have a label, with as many columns as fit.
-
-    A label wider than the picture is broken into lines.
-    """
+    """A legend of the curves that have a label, with as many columns as fit, in lines that fit."""
     names = [*dict.fromkeys(curve.label for curve in curves if curve.label)]
     if not names:
         return Legend({}, 0, 0.0)
-    em = form.legend_pt / POINTS_AN_INCH
+    em = form.legend_pt / style.POINTS_AN_INCH
     room = form.width_inches - 4 * _EDGE_INCHES
     handle = (_HANDLE_EM + _HANDLE_GAP_EM) * em
     texts = [lines_of(name, form.legend_pt, room - handle) for name in names]
@@ -343,7 +276,7 @@ def legend_of(curves: Iterable[Curve], form: Format) -> Legend:
     columns = -(-len(texts) // -(-len(texts) // columns))
     lines = [text.count("\n") + 1 for text in texts]
     most = max(
-        LINE_EM * sum(column) + _BETWEEN_EM * (len(column) - 1)
+        style.LINE_EM * sum(column) + _BETWEEN_EM * (len(column) - 1)
         for column in _columns(lines, columns)
     )
     return Legend(dict(zip(names, texts, strict=True)), columns, most * em)
@@ -422,10 +355,7 @@ def diagram_of(chart: Chart, form: Format) -> Figure:
     margin_inches = _place(figure, chart, placed, rows, form)
     middle = (margin_inches + form.width_inches - form.right_inches) / 2
     figure.text(
-        *(middle / form.width_inches, x_name / high, x_label),
-        ha="center",
-        va="bottom",
-        color=INK,
+        *(middle / form.width_inches, x_name / high, x_label), ha="center", va="bottom", color=INK
     )
     draw_title(figure, title, form)
     draw_legend(figure, legend, form)
@@ -488,43 +418,37 @@ def _draw_rows(
 ) -> list[list[Axes]]:
     """Draw the curves of each row into new axes; ``_place`` sets their horizontal positions."""
     high = figure.get_figheight()
-    lines = []
+    ticks = [x for x, _ in chart.x_ticks]
+    placed = []
     for row in rows:
-        line = []
+        in_row = []
         for panel, head in zip(row.panels, row.heads, strict=True):
             axes = figure.add_axes((0.1, row.bottom_inches / high, 0.8, row.high_inches / high))
-            _draw_curves(axes, chart, panel, form, is_shares=row.is_shares)
-            if row.is_shares:
-                scale_shares(axes, chart, form)
+            if chart.as_bars:
+                _draw_bars(axes, panel.lines, chart.ceilings)
             else:
-                scale_y(axes, chart, form, row.high_inches)
+                for ceiling in chart.share_ceilings if row.is_shares else chart.ceilings:
+                    _draw_ceiling(axes, ceiling, ticks)
+                for line in panel.shares if row.is_shares else panel.lines:
+                    draw_curve(axes, line, ticks, form)
+            if row.is_shares:
+                axes.set_ylim(*share_range(chart))
+                axes.locator_params(axis="y", nbins=6, steps=[1, 2, 5, 10])
+            else:
+                _scale_y(axes, chart, row.high_inches)
+            axes.tick_params(axis="y", labelsize=form.legend_pt)
+            spell(axes.yaxis, chart.decimal_marker)
             if head:
                 axes.set_title(head, fontsize=form.legend_pt, pad=3, y=1.0)
-            line.append(axes)
-        lines.append(line)
-    return lines
-
-
-def _draw_curves(
-    axes: Axes, chart: Chart, panel: ChartPanel, form: Format, *, is_shares: bool
-) -> None:
-    if chart.as_bars:
-        draw_bars(axes, panel.lines, chart.ceilings)
-        return
-    ticks = [x for x, _ in chart.x_ticks]
-    for ceiling in chart.share_ceilings if is_shares else chart.ceilings:
-        draw_ceiling(axes, ceiling, ticks)
-    for line in panel.shares if is_shares else panel.lines:
-        draw_curve(axes, line, ticks, form)
+            in_row.append(axes)
+        placed.append(in_row)
+    return placed
 
 
 def _place(
     figure: Figure, chart: Chart, placed: list[list[Axes]], rows: Sequence[_Row], form: Format
 ) -> float:
-    """Set the horizontal positions of all axes; return the left margin, in inches.
-
-    The names and labels of the y axes fit into this margin.
-    """
+    """Set the horizontal positions of all axes; return the left margin in inches."""
     wide, high = figure.get_size_inches()
     labels = max(y_labels_inches(line[0], form.legend_pt) for line in placed)
     names = max(row.y_label.count("\n") + 1 for row in rows) * line_inches(form.text_pt)
@@ -547,7 +471,7 @@ def _place(
             axes.set_position(
                 (x / wide, row.bottom_inches / high, panel_wide / wide, row.high_inches / high)
             )
-            scale_x(axes, chart, form, panel_wide)
+            _scale_x(axes, chart, form, panel_wide)
             # Otherwise matplotlib would compute places for the axes' names, which are empty.
             axes.xaxis.set_label_coords(0.5, 0.0)
             axes.yaxis.set_label_coords(0.0, 0.5)
@@ -558,8 +482,8 @@ def _place(
 
 
 def _beyond(chart: Chart, form: Format) -> float:
-    """How far the label of the last tick may reach beyond its axes, in inches."""
-    low, high = x_range(chart)
+    """How far the label of the last tick may reach beyond its axes."""
+    low, high = _x_range(chart)
     last, label = chart.x_ticks[-1]
     if not chart.log_x and high > low and (high - last) / (high - low) > 0.1:
         return 0.0

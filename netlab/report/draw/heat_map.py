@@ -7,31 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netlab.report.draw.diagram import (
-    EDGE_INCHES,
-    TICK_INCHES,
-    draw_curve,
-    draw_legend,
-    draw_title,
-    empty_figure,
-    legend_of,
-    scale_panel,
-    spell,
-    y_labels_inches,
-)
-from netlab.report.draw.style import (
-    HEAT,
-    INK,
-    INSIDE,
-    LINE_EM,
-    PAPER,
-    POINTS_AN_INCH,
-    QUIET,
-    Format,
-    line_inches,
-    lines_of,
-    width_inches,
-)
+from netlab.report.draw import diagram, style
+from netlab.report.draw.diagram import EDGE_INCHES, TICK_INCHES, draw_curve, spell, y_labels_inches
+from netlab.report.draw.style import INK, PAPER, Format, line_inches, lines_of, width_inches
 from netlab.report.tables.elements import HeatMap, Strip
 from netlab.results.labels import figure as words_of
 
@@ -56,6 +34,8 @@ _WHITE_BELOW = 0.25
 to 1."""
 
 
+_WITH_WORDS = 1.22
+"""Top of an axis as a multiple of its highest value, if words are above the values."""
 _PANEL_INCHES = 0.95
 _TALL_INCHES = 1.45
 """Height of a panel whose values start at zero."""
@@ -73,6 +53,8 @@ class _Layout:
     top: float
     map_wide: float
     map_high: float
+    step: int
+    """Only every ``step``-th host has a name."""
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     name_pt: float
@@ -87,12 +69,14 @@ class _Layout:
 
 def _layout(chart: HeatMap, form: Format) -> _Layout:
     size = form.legend_pt if len(chart.rows) <= form.map_figures else 6.0
-    step = _step(chart)
+    step = -(-max(len(chart.rows), len(chart.columns)) // _MOST_LABELS)
     rows = tuple(lines_of(name, size, form.map_name_inches) for name in chart.rows[::step])
     columns = tuple(lines_of(name, size, _COLUMN_NAME_INCHES) for name in chart.columns[::step])
     line = line_inches(form.text_pt)
     widest = [max(width_inches(name, size) for name in names) for names in (rows, columns)]
-    deep = max(name.count("\n") + 1 for name in columns) * LINE_EM * size / POINTS_AN_INCH
+    deep = (
+        max(name.count("\n") + 1 for name in columns) * style.LINE_EM * size / style.POINTS_AN_INCH
+    )
     left = EDGE_INCHES + line + widest[0] + 2 * _NAME_GAP_INCHES
     wide = form.width_inches - left - form.map_right_inches
     # At an angle, the first name must fit left of the map, and the lines of a name must end before
@@ -107,7 +91,7 @@ def _layout(chart: HeatMap, form: Format) -> _Layout:
     place = 4 * form.legend_pt / 100
     # A place is at least as high as a name of several lines.
     lines = max(name.count("\n") + 1 for name in rows)
-    names_high = (lines * LINE_EM * size + 2) / POINTS_AN_INCH if lines > 1 else 0.0
+    names_high = (lines * style.LINE_EM * size + 2) / style.POINTS_AN_INCH if lines > 1 else 0.0
     title = lines_of(chart.title, form.title_pt, form.width_inches - 2 * EDGE_INCHES)
     return _Layout(
         left=left,
@@ -115,6 +99,7 @@ def _layout(chart: HeatMap, form: Format) -> _Layout:
         top=form.top_inches(title),
         map_wide=wide,
         map_high=max(min(wide, max(0.9, place * len(chart.rows))), names_high * len(rows)),
+        step=step,
         rows=rows,
         columns=columns,
         name_pt=size,
@@ -123,26 +108,19 @@ def _layout(chart: HeatMap, form: Format) -> _Layout:
     )
 
 
-def _step(chart: HeatMap) -> int:
-    return -(-max(len(chart.rows), len(chart.columns)) // _MOST_LABELS)
-
-
 def heat_map_of(chart: HeatMap, form: Format) -> Figure:
-    """Return the map as a matplotlib figure; more hosts make it higher.
-
-    Call this function inside ``with style(form):`` of ``netlab.report.draw.plot``.
-    """
+    """The map as a figure, made inside ``with style(form):``; more hosts make it higher."""
     import numpy
     from matplotlib.colors import LinearSegmentedColormap, Normalize
     from matplotlib.patches import Rectangle
 
     at = _layout(chart, form)
     wide, high = form.width_inches, at.high
-    figure = empty_figure(form, high)
+    figure = diagram.empty_figure(form, high)
     axes = figure.add_axes(
         (at.left / wide, at.bottom / high, at.map_wide / wide, at.map_high / high)
     )
-    colours = LinearSegmentedColormap.from_list("netlab", HEAT)
+    colours = LinearSegmentedColormap.from_list("netlab", style.HEAT)
     norm = Normalize(0, max(_present(chart.values)))
     many = max(len(chart.rows), len(chart.columns)) > _MOST_LABELS
     edge = "none" if many else PAPER
@@ -153,8 +131,17 @@ def heat_map_of(chart: HeatMap, form: Format) -> Figure:
     for y, row in enumerate(chart.inside):
         for x, value in enumerate(row):
             if value is not None:
-                axes.add_patch(Rectangle((x, y), 1, 1, facecolor=INSIDE, edgecolor=edge))
-    _label(axes, chart, at)
+                axes.add_patch(Rectangle((x, y), 1, 1, facecolor=style.INSIDE, edgecolor=edge))
+    axes.invert_yaxis()
+    axes.grid(visible=False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_yticks([0.5 + n for n in range(0, len(chart.rows), at.step)], at.rows)
+    axes.set_xticks([0.5 + n for n in range(0, len(chart.columns), at.step)], at.columns)
+    axes.tick_params(length=0, labelsize=at.name_pt)
+    across = "center" if at.degrees == 90 else "top"
+    for text in axes.get_xticklabels():
+        text.set(rotation=at.degrees, ha="right", rotation_mode="anchor", va=across)
     if len(chart.rows) <= form.map_figures:
         place = at.map_wide / len(chart.columns)
         _write_figures(axes, chart, lambda value: colours(norm(value)), form, place)
@@ -183,7 +170,7 @@ def _name_axes(figure: Figure, chart: HeatMap, at: _Layout, form: Format) -> Non
     figure.text(
         *(EDGE_INCHES / wide, up, chart.y_label), rotation=90, ha="left", va="center", color=INK
     )
-    draw_title(figure, at.title, form)
+    diagram.draw_title(figure, at.title, form)
     if notes:
         label = chart.inside_label
         figure.text(
@@ -193,20 +180,6 @@ def _name_axes(figure: Figure, chart: HeatMap, at: _Layout, form: Format) -> Non
 
 def _present(values: Sequence[Sequence[float | None]]) -> list[float]:
     return [value for row in values for value in row if value is not None]
-
-
-def _label(axes: Axes, chart: HeatMap, at: _Layout) -> None:
-    axes.invert_yaxis()
-    axes.grid(visible=False)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    step = _step(chart)
-    axes.set_yticks([0.5 + n for n in range(0, len(chart.rows), step)], at.rows)
-    axes.set_xticks([0.5 + n for n in range(0, len(chart.columns), step)], at.columns)
-    axes.tick_params(length=0, labelsize=at.name_pt)
-    across = "center" if at.degrees == 90 else "top"
-    for text in axes.get_xticklabels():
-        text.set(rotation=at.degrees, ha="right", rotation_mode="anchor", va=across)
 
 
 def _write_figures(
@@ -252,11 +225,7 @@ def _luminance(colour: Sequence[float]) -> float:
 
 
 def strip_of(strip: Strip, form: Format) -> Figure:
-    """Return the strip as a matplotlib figure.
-
-    Call this function inside ``with style(form):`` of ``netlab.report.draw.plot``. The panels are
-    drawn from top to bottom, each with a y scale of its own.
-    """
+    """The panels from top to bottom as a figure, made inside ``with style(form):``."""
     wide_inches = form.width_inches
     units = {panel.unit for panel in strip.panels}
     # If all panels have the same unit, only the title of the strip has the unit.
@@ -269,69 +238,66 @@ def strip_of(strip: Strip, form: Format) -> Figure:
         )
         for panel in strip.panels
     ]
-    legend = legend_of([line for panel in strip.panels for line in panel.lines], form)
+    legend = diagram.legend_of([line for panel in strip.panels for line in panel.lines], form)
     lines = max(title.count("\n") for title in titles) + 1
     panel_inches = _TALL_INCHES if strip.from_zero else _PANEL_INCHES
     gap = panel_inches + _PANEL_GAP_INCHES + (lines - 1) * form.title_line_inches
     heading = lines_of(f"{strip.title}{common}", form.title_pt, wide_inches - 2 * EDGE_INCHES)
     lowest = _BOTTOM_INCHES + legend.high_inches
     high = lowest + len(titles) * gap + form.top_inches(heading) - _PANEL_GAP_INCHES / 2
-    figure = empty_figure(form, high)
+    figure = diagram.empty_figure(form, high)
     placed: list[Axes] = []
     for index, title in enumerate(titles):
         bottom = lowest + (len(titles) - 1 - index) * gap
         axes = figure.add_axes(
             (0.1, bottom / high, 0.8, panel_inches / high), sharex=placed[0] if placed else None
         )
-        _draw_panel(axes, strip, index, form)
+        for band in strip.bands:
+            axes.axvspan(band.from_x, band.until_x, color=style.INSIDE, linewidth=0, zorder=0)
+        for line in strip.panels[index].lines:
+            draw_curve(axes, line, [], form)
+        axes.axhline(0, color=style.QUIET, linewidth=0.7, zorder=1)
+        _scale_panel(axes, strip, index)
+        axes.tick_params(labelsize=form.small_pt)
+        axes.tick_params(axis="x", labelbottom=index == len(titles) - 1)
         axes.set_title(title, fontsize=form.legend_pt, pad=4, y=1.0)
         placed.append(axes)
-    middle = _place(figure, placed, form)
+    # The labels of the y axes have room to the left of the panels.
+    margin = EDGE_INCHES + TICK_INCHES + max(y_labels_inches(a, form.small_pt) for a in placed)
+    share = (wide_inches - margin - form.right_inches) / wide_inches
+    for axes in placed:
+        _left, bottom, _wide, tall = axes.get_position().bounds
+        axes.set_position((margin / wide_inches, bottom, share, tall))
+        axes.xaxis.set_label_coords(0.5, 0.0)
+        axes.yaxis.set_label_coords(0.0, 0.5)
+    middle = margin / wide_inches + share / 2
     _name_bands(placed[0], strip, form, placed[0].get_position().width * wide_inches)
     spell(placed[-1].xaxis, strip.decimal_marker)
     name = lines_of(strip.x_label, form.text_pt, form.axes_wide_inches)
     above = (EDGE_INCHES + legend.high_inches) / high
     figure.text(middle, above, name, ha="center", va="bottom", color=INK)
-    draw_title(figure, heading, form)
-    draw_legend(figure, legend, form)
+    diagram.draw_title(figure, heading, form)
+    diagram.draw_legend(figure, legend, form)
     return figure
 
 
-def _draw_panel(axes: Axes, strip: Strip, index: int, form: Format) -> None:
-    panel = strip.panels[index]
-    for band in strip.bands:
-        axes.axvspan(band.from_x, band.until_x, color=INSIDE, linewidth=0, zorder=0)
-    for line in panel.lines:
-        draw_curve(axes, line, [], form)
-    axes.axhline(0, color=QUIET, linewidth=0.7, zorder=1)
-    scale_panel(axes, panel, strip.decimal_marker, from_zero=strip.from_zero)
-    axes.tick_params(labelsize=form.small_pt)
-    axes.tick_params(axis="x", labelbottom=index == len(strip.panels) - 1)
-
-
-def _place(figure: Figure, placed: list[Axes], form: Format) -> float:
-    """Set the horizontal positions of all panels; return their middle as a share of the picture.
-
-    The labels of the y axes have room to the left of the panels.
+def _scale_panel(axes: Axes, strip: Strip, index: int) -> None:
+    """Set the y axis of a panel: from zero, with room for words above its highest value; or with
+    zero in the middle, and at least 1 in both directions.
     """
-    wide_inches = form.width_inches
-    margin_inches = (
-        EDGE_INCHES + TICK_INCHES + max(y_labels_inches(a, form.small_pt) for a in placed)
-    )
-    share = (wide_inches - margin_inches - form.right_inches) / wide_inches
-    for axes in placed:
-        _left, bottom, _wide, tall = axes.get_position().bounds
-        axes.set_position((margin_inches / wide_inches, bottom, share, tall))
-        axes.xaxis.set_label_coords(0.5, 0.0)
-        axes.yaxis.set_label_coords(0.0, 0.5)
-    return margin_inches / wide_inches + share / 2
+    lines = strip.panels[index].lines
+    most = max(abs(y) for line in lines for _, y in line.points if y is not None)
+    if strip.from_zero:
+        axes.set_ylim(0, _WITH_WORDS * most or 1.0)
+    else:
+        axes.set_ylim(-1.15 * max(most, 1.0), 1.15 * max(most, 1.0))
+    axes.locator_params(axis="y", nbins=4)
+    axes.ticklabel_format(axis="y", useOffset=False, style="plain")
+    spell(axes.yaxis, strip.decimal_marker)
 
 
 def _name_bands(axes: Axes, strip: Strip, form: Format, wide_inches: float) -> None:
-    """Write the name of each band at the top of the first panel, in the middle of the band.
-
-    A name that would overlap the name before it is moved to the right.
-    """
+    """Name each band at the top of its middle; a name that would overlap another moves right."""
     low, high = axes.get_xlim()
     end = 0.0
     for band in strip.bands:

@@ -208,10 +208,7 @@ def _cores() -> int:
 
 @contextmanager
 def drawers(jobs: Sequence[Job] = (), *, start: bool = False) -> Iterator[Drawers]:
-    """Draw the jobs, in their order, while the block does something else.
-
-    No process remains after the block, however the block ends.
-    """
+    """Draw the jobs while the block does something else; no process remains after the block."""
     helpers = Drawers()
     try:
         if start or jobs:

@@ -111,11 +111,7 @@ def drawn_each(jobs: Iterable[Job]) -> Iterator[Picture]:
                 svg, png, pdf = io.BytesIO(), io.BytesIO(), io.BytesIO()
                 figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
                 figure.savefig(
-                    png,
-                    format="png",
-                    dpi=_PNG_DPI,
-                    metadata={"Software": None},
-                    pil_kwargs=_PACKED,
+                    png, format="png", dpi=_PNG_DPI, metadata={"Software": None}, pil_kwargs=_PACKED
                 )
                 figure.savefig(pdf, format="pdf", metadata=undated)
                 wide, high = (round(_PIXELS_AN_INCH * i) for i in figure.get_size_inches())
@@ -132,10 +128,7 @@ def make_ready() -> None:
 
 
 def figure_of(chart: Chart | Strip | HeatMap, form: Format) -> Figure:
-    """Return the chart as a matplotlib figure.
-
-    Call this function, and write the figure to a file, inside ``with style(form):``.
-    """
+    """The chart as a figure; make it and write it to a file inside ``with style(form):``."""
     match chart:
         case Strip():
             return strip_of(chart, form)
@@ -165,10 +158,7 @@ def style(form: Format) -> Iterator[None]:
 
 
 def drawing_address(svg: bytes) -> str:
-    """The SVG as ``data:image/svg+xml,…``, without double quotes and ampersands.
-
-    Coordinates are rounded to a hundredth of a point.
-    """
+    """The SVG as ``data:image/svg+xml,…`` without ``"`` and ``&``, rounded to 0.01 points."""
     text = _BETWEEN_TAGS.sub("><", _ASIDE.sub("", svg.decode("utf-8"))).strip()
     text = _SPACES.sub(" ", _NUMBERS.sub(_rounded, text))
     text = _PATH.sub(lambda path: _BEFORE_A_LETTER.sub(r"\1", path[0]), text)

@@ -30,13 +30,7 @@ LOOKS = ("#4f65d8", "#df6500", "#00a47c", "#a42d74", "#07321f", "#5c4a08")
 """The hues of Okabe and Ito 2008 (Color Universal Design). They are darkened until each has a
 contrast of 3 to 1 with white. Then they are changed until readers with any kind of colour vision
 can distinguish them."""
-DASHES: tuple[Dash, ...] = (
-    "-",
-    (0, (5, 2)),
-    (0, (1.4, 1.6)),
-    (0, (7, 2, 1.4, 2)),
-    (0, (3, 1.2)),
-)
+DASHES: tuple[Dash, ...] = ("-", (0, (5, 2)), (0, (1.4, 1.6)), (0, (7, 2, 1.4, 2)), (0, (3, 1.2)))
 MARKERS = ("o", "s", "^", "D", "v", "X", "P")
 """The numbers of colours, dashes and markers have no common factor, so 210 lines look different."""
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++")
@@ -103,26 +97,14 @@ def _font() -> FT2Font:
     return FT2Font(findfont(FAMILY))
 
 
-HEAT = (
-    "#fee838",
-    "#dac65b",
-    "#b4a76f",
-    "#8b8778",
-    "#6b6d72",
-    "#4a536c",
-    "#203a6f",
-    "#00224e",
-)
+HEAT = ("#fee838", "#dac65b", "#b4a76f", "#8b8778", "#6b6d72", "#4a536c", "#203a6f", "#00224e")
 """Colours from the smallest value to the largest: cividis in reverse (Nuñez, Anderton and Renslow
 2018)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """The sizes in pictures of one width: lengths in inches, type sizes in points.
-
-    The sizes are those of a picture that is shown unscaled.
-    """
+    """The sizes in unscaled pictures of one width: lengths in inches, type sizes in points."""
 
     width_inches: float
     left_inches: float

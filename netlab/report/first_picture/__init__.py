@@ -10,18 +10,8 @@ from netlab.ethernet import Link
 from netlab.experiment.cells import Comparison
 from netlab.experiment.hosts import is_by_name
 from netlab.messages import Message, _, joined
-from netlab.report.first_picture.scenes import (
-    Axis,
-    FirstPicture,
-    HeatPanel,
-    IntervalRow,
-    Spot,
-    chart_picture,
-    heat_picture,
-    interval_picture,
-    strip_picture,
-    titled,
-)
+from netlab.report.first_picture import scenes
+from netlab.report.first_picture.scenes import FirstPicture, HeatPanel, IntervalRow, Spot, titled
 from netlab.report.sections.comparisons import in_words, interval_words
 from netlab.report.sections.latency_under_load import chart_names
 from netlab.report.sections.pairs import INSIDE, NOT_REQUESTED, PairMatrix, pair_matrices
@@ -64,7 +54,9 @@ def pictures(
     }
     strips = [chart for chart in charts if isinstance(chart, Strip) and chart.name in increases]
     if strips:
-        candidates.append(strip_picture(max(strips, key=lambda strip: increases[strip.name])))
+        candidates.append(
+            scenes.strip_picture(max(strips, key=lambda strip: increases[strip.name]))
+        )
     candidates += _named(diagrams, "payload-udp", "payload-")
     candidates += _named(diagrams, "rate-without-loss-share")
     forest = [picture for picture in (_forest(verdicts),) if picture is not None]
@@ -75,14 +67,12 @@ def _named(charts: Sequence[Chart], *beginnings: str) -> list[FirstPicture]:
     for name in beginnings:
         for chart in charts:
             if chart.name.startswith(name):
-                return [chart_picture(chart)]
+                return [scenes.chart_picture(chart)]
     return []
 
 
 def _hosts(records: Sequence[Record]) -> list[FirstPicture]:
-    """A heat map of clients and servers, with a panel for each quantity. Colours are shares of the
-    highest value over a cable.
-    """
+    """A heat map of clients and servers per quantity, as shares of the highest over a cable."""
     by_name = [record for record in records if is_by_name(record.pairing)]
     if not by_name:
         return []
@@ -93,7 +83,7 @@ def _hosts(records: Sequence[Record]) -> list[FirstPicture]:
     panels = [_host_panel(board) for board in small_boards]
     unit = small_boards[0].quantity.unit
     title = _("{unit} by client (row) and server (column)", unit=unit)
-    return [heat_picture(title, panels, of_what=_("% of the highest value over a cable"))]
+    return [scenes.heat_picture(title, panels, of_what=_("% of the highest value over a cable"))]
 
 
 def _host_panel(board: PairMatrix) -> HeatPanel:
@@ -133,7 +123,7 @@ def _streams(layout: Layout, link: Link | None, charts: Sequence[Chart]) -> list
         chart for chart in charts if chart.name.startswith(("message-size", "socket-buffer"))
     ]
     if rows * columns > 2 and by_axis:
-        return [chart_picture(by_axis[0])]
+        return [scenes.chart_picture(by_axis[0])]
     return _trials(grids, link)
 
 
@@ -151,7 +141,7 @@ def _map(grids: Sequence[BinGrid], link: Link | None) -> FirstPicture:
     title = _("Share of the wire ceiling, %") if has_ceilings else _("Throughput")
     # The title already names shares of the ceiling, so the legend does not repeat them.
     of_what = "" if has_ceilings else _("% of the highest value of this run")
-    return heat_picture(_partly(title, len(panels), len(grids)), panels, of_what=of_what)
+    return scenes.heat_picture(_partly(title, len(panels), len(grids)), panels, of_what=of_what)
 
 
 def _grid_panel(grid: BinGrid, link: Link | None, most: float | None) -> HeatPanel:
@@ -210,9 +200,9 @@ def _trials(grids: Sequence[BinGrid], link: Link | None) -> list[FirstPicture]:
             rows.append(IntervalRow(label, *ends, dots=shares, description=label, cell=place.cell))
     if not rows:
         return []
-    axis = Axis(_("% of the wire ceiling"), level=100.0)
+    axis = scenes.Axis(_("% of the wire ceiling"), level=100.0)
     title = _("Throughput of each trial as a share of the wire ceiling")
-    return [interval_picture(title, title, rows, axis)]
+    return [scenes.interval_picture(title, title, rows, axis)]
 
 
 def _trips(records: Sequence[Record]) -> list[FirstPicture]:
@@ -236,10 +226,10 @@ def _trips(records: Sequence[Record]) -> list[FirstPicture]:
     if not rows:
         return []
     ends = [value for row in rows for value in (row.low, row.high) if value]
-    axis = Axis("µs", logarithmic=max(ends) > _LOG_FROM * min(ends))
+    axis = scenes.Axis("µs", logarithmic=max(ends) > _LOG_FROM * min(ends))
     title = _("Round trips: median, middle half, and 1st to 99th percentile")
     title = _partly(title, len(rows), len(every))
-    return [interval_picture(title, title, rows, axis)]
+    return [scenes.interval_picture(title, title, rows, axis)]
 
 
 def _partly(title: Message, count: int, total: int) -> Message:
@@ -250,10 +240,7 @@ def _partly(title: Message, count: int, total: int) -> Message:
 
 
 def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPicture | None:
-    """A row with ratio and interval for each pair of cells and quantity; ``None`` without rows.
-
-    The ratios that count as equivalent are shaded.
-    """
+    """A row with ratio and interval for each pair of cells and quantity; ``None`` without rows."""
     rows: list[IntervalRow] = []
     count = total = 0
     for comparison, pairs in verdicts:
@@ -281,7 +268,7 @@ def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPic
                 )
     if not rows:
         return None
-    axis = Axis(
+    axis = scenes.Axis(
         _("ratio, contender to baseline; shaded: equivalent"),
         logarithmic=True,
         level=1.0,
@@ -293,4 +280,6 @@ def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPic
     )
     if not any(row.shown for row in rows if row.middle is not None):
         meaning = _("Hollow: no difference shown, corrected for all comparisons of the run.")
-    return interval_picture(title, joined(". ", [title, meaning]), rows, axis, (("", meaning),))
+    return scenes.interval_picture(
+        title, joined(". ", [title, meaning]), rows, axis, (("", meaning),)
+    )

@@ -7,9 +7,10 @@ which has a light and a dark set.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby, pairwise
 
 from netlab.messages import Message, _, joined
 from netlab.report.tables.elements import Chart, Curve, Panel, Strip
@@ -18,20 +19,20 @@ from netlab.results.labels import figure
 WIDE, NARROW = 620, 358
 """Widths in pixels: of a drawing next to the answers, and of a drawing on a phone."""
 
-TYPE = 12
+_TYPE = 12
 """Height of letters in pixels."""
-LETTER = 7.3
+_LETTER = 7.3
 """Mean width of a letter in pixels."""
 
 LOOKS = 6
 """Number of different looks of lines and bars, see page.css."""
 
 
-BOUNDS = (10, 25, 50, 75, 90, 95, 98)
+_BOUNDS = (10, 25, 50, 75, 90, 95, 98)
 """Percentages of the wire ceiling (the highest payload rate of the link), or of the highest figure,
 at which a colour begins. Steps are finer near 100 %, where most figures are."""
-BLANK = "blank-spot"
-INSIDE = "inside-spot"
+_BLANK = "blank-spot"
+_INSIDE = "inside-spot"
 _GAP, _TITLE, _MOST_HIGH = 14, 20, {WIDE: 400, NARROW: 250}
 _PANELS_ABREAST = 2
 _ROW_HIGH, _BELOW, _HEADING = 20, 38, 22
@@ -81,33 +82,40 @@ class FirstPicture:
     """(style class, label) of each entry."""
 
 
-def rect(
+def _mark(
+    tag: str,
+    look: str,
+    places: dict[str, float],
+    *further: tuple[str, str],
+    title: str = "",
+    cell: str = "",
+) -> Mark:
+    """An element of a style class (``look``, or none), at places in pixels."""
+    attributes = [("class", look)] if look else []
+    attributes += ((name, _short(value)) for name, value in places.items())
+    return Mark(tag, (*attributes, *further), title=title, cell=cell)
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _rect(
     x: float, y: float, wide: float, high: float, look: str, *, title: str = "", cell: str = ""
 ) -> Mark:
-    """A rectangle."""
     places = {"x": x, "y": y, "width": max(wide, 0), "height": max(high, 0)}
-    return Mark("rect", _attributes(places, look), title=title, cell=cell)
+    return _mark("rect", look, places, title=title, cell=cell)
 
 
-def line(x1: float, y1: float, x2: float, y2: float, look: str) -> Mark:
-    """A straight line."""
-    return Mark("line", _attributes({"x1": x1, "y1": y1, "x2": x2, "y2": y2}, look))
+def _line(x1: float, y1: float, x2: float, y2: float, look: str) -> Mark:
+    return _mark("line", look, {"x1": x1, "y1": y1, "x2": x2, "y2": y2})
 
 
-def dot(x: float, y: float, radius: float, look: str, *, title: str = "", cell: str = "") -> Mark:
-    """A filled circle."""
-    return Mark(
-        "circle", _attributes({"cx": x, "cy": y, "r": radius}, look), title=title, cell=cell
-    )
+def _dot(x: float, y: float, radius: float, look: str, *, title: str = "", cell: str = "") -> Mark:
+    return _mark("circle", look, {"cx": x, "cy": y, "r": radius}, title=title, cell=cell)
 
 
-def path(points: list[tuple[float, float]], look: str) -> Mark:
-    """Straight lines from point to point."""
-    joints = " ".join(f"{_short(x)},{_short(y)}" for x, y in points)
-    return Mark("polyline", (("class", look), ("points", joints)))
-
-
-def words(
+def _words(
     x: float, y: float, text: str, look: str = "", *, room: float = 0, slant: bool = False
 ) -> Mark:
     """A text. ``look`` is its style class, such as ``middle`` or ``end``.
@@ -116,10 +124,9 @@ def words(
     that is longer after translation is shortened in its middle, and shown in full when the pointer
     is over it.
     """
-    attributes = _attributes({"x": x, "y": y}, look)
-    turn = (("transform", f"rotate(-50 {_short(x)} {_short(y)})"),) if slant else ()
-    most = max(3, int(room / LETTER)) if room else 0
-    return Mark("text", (*attributes, *turn), words=text, most=most)
+    turn = [("transform", f"rotate(-50 {_short(x)} {_short(y)})")] if slant else []
+    most = max(3, int(room / _LETTER)) if room else 0
+    return replace(_mark("text", look, {"x": x, "y": y}, *turn), words=text, most=most)
 
 
 def titled(*parts: str) -> Message:
@@ -128,22 +135,13 @@ def titled(*parts: str) -> Message:
     return joined(": ", [head, joined(", ", rest)]) if rest else joined("", [head])
 
 
-def steps(low: float, high: float, count: int) -> list[float]:
+def _steps(low: float, high: float, count: int) -> list[float]:
     """About ``count`` round numbers from ``low`` to ``high``."""
     raw = (high - low or 1) / max(1, count)
     power = 10.0 ** int(f"{raw:e}".partition("e")[2])
     step = next(n * power for n in (1, 2, 5, 10) if n * power >= raw * 0.999)
     first = -(-low // step)
     return [(first + n) * step for n in range(int((high - first * step) / step + 1e-9) + 1)]
-
-
-def _attributes(places: dict[str, float], look: str) -> tuple[tuple[str, str], ...]:
-    attributes = tuple((name, _short(value)) for name, value in places.items())
-    return (("class", look), *attributes) if look else attributes
-
-
-def _short(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
 
 
 # Heat maps
@@ -176,24 +174,24 @@ class HeatPanel:
     """``None`` where the run plans nothing; such a place stays empty."""
 
 
-def look_of(spot: Spot) -> str:
+def _look_of(spot: Spot) -> str:
     """The style class of a place: one of eight colours, hatched, or inside one machine."""
     if spot.inside:
-        return INSIDE
+        return _INSIDE
     if spot.percent is None:
-        return BLANK
-    return f"heat-{sum(spot.percent >= bound for bound in BOUNDS)}"
+        return _BLANK
+    return f"heat-{sum(spot.percent >= bound for bound in _BOUNDS)}"
 
 
 def heat_picture(title: str, panels: Sequence[HeatPanel], *, of_what: str) -> FirstPicture:
     """The panels, two in a row, with a legend of the colours."""
-    bounds = ("0", *map(str, BOUNDS))
+    bounds = ("0", *map(str, _BOUNDS))
     legend = [(f"heat-{index}", bound) for index, bound in enumerate(bounds)]
     every = [spot for panel in panels for row in panel.spots for spot in row if spot is not None]
-    if any(look_of(spot) == BLANK for spot in every):
-        legend.append((BLANK, _("no figure: point at it to see why")))
+    if any(_look_of(spot) == _BLANK for spot in every):
+        legend.append((_BLANK, _("no figure: point at it to see why")))
     if any(spot.inside for spot in every):
-        legend.append((INSIDE, _("within one machine")))
+        legend.append((_INSIDE, _("within one machine")))
     return FirstPicture(
         title,
         _("Heat map: {title}. The tables contain the same figures.", title=title),
@@ -203,19 +201,16 @@ def heat_picture(title: str, panels: Sequence[HeatPanel], *, of_what: str) -> Fi
 
 
 def _heat_scene(panels: Sequence[HeatPanel], wide: int) -> Scene:
-    """The panels with row names at the left of each line.
-
-    Column names are below a panel, unless a panel with the same columns is below this panel.
-    """
+    """The panels; the lowest of panels with the same columns has the columns' names."""
     abreast = min(_PANELS_ABREAST, len(panels))
     deep = -(-len(panels) // abreast)
     longest = max(len(row) for panel in panels for row in panel.rows)
-    margin = min(longest * LETTER + 8, wide * 0.27)
+    margin = min(longest * _LETTER + 8, wide * 0.27)
     panel_wide = (wide - margin - _GAP * (abreast - 1)) / abreast
     widest = max(len(panel.columns) for panel in panels)
     longest = max(len(column) for panel in panels for column in panel.columns)
-    slant = longest * LETTER > panel_wide / widest
-    below = (min(16, longest) * LETTER * 0.77 + 12) if slant else 18
+    slant = longest * _LETTER > panel_wide / widest
+    below = (min(16, longest) * _LETTER * 0.77 + 12) if slant else 18
     parted = [
         at // abreast
         for at, (upper, lower) in enumerate(zip(panels, panels[abreast:], strict=False))
@@ -231,11 +226,20 @@ def _heat_scene(panels: Sequence[HeatPanel], wide: int) -> Scene:
             x = margin + at * (panel_wide + _GAP)
             marks += _heat_panel(panel, x, top, panel_wide, row_high, with_titles=wide == WIDE)
             if at == 0:
-                marks += _row_names(panel, margin, top + _TITLE, row_high)
+                for row in range(0, len(panel.rows), max(1, round(_TYPE / row_high + 0.49))):
+                    y = top + _TITLE + (row + 0.5) * row_high + 4
+                    marks.append(_words(margin - 6, y, panel.rows[row], "end", room=margin - 6))
             lower = panels[start + at + abreast :][:1]
-            if not lower or lower[0].columns != panel.columns:
-                bottom = top + _TITLE + row_high * len(panel.rows)
-                marks += _column_names(panel, x, bottom, panel_wide, slant=slant)
+            if lower and lower[0].columns == panel.columns:
+                continue
+            bottom = top + _TITLE + row_high * len(panel.rows)
+            for number, column in enumerate(panel.columns):
+                middle = x + (number + 0.5) * (panel_wide / len(panel.columns))
+                marks.append(
+                    _words(middle + 4, bottom + 10, column, "end", room=100, slant=True)
+                    if slant
+                    else _words(middle, bottom + _TYPE + 1, column, "middle")
+                )
         top += _TITLE + row_high * max(len(panel.rows) for panel in line)
         top += below if start // abreast in parted else 0
     return Scene(wide, round(top + below), tuple(marks))
@@ -245,37 +249,42 @@ def _heat_panel(
     panel: HeatPanel, x: float, top: float, wide: float, row_high: float, *, with_titles: bool
 ) -> Iterator[Mark]:
     step = wide / len(panel.columns)
-    yield words(x, top + TYPE + 1, panel.title, "strong", room=wide)
+    yield _words(x, top + _TYPE + 1, panel.title, "strong", room=wide)
     for down, row in enumerate(panel.spots):
         for across, spot in enumerate(row):
             if spot is None:
                 continue
-            look, y = look_of(spot), top + _TITLE + down * row_high
+            look, y = _look_of(spot), top + _TITLE + down * row_high
             title, cell = spot.description if with_titles else "", spot.cell
-            yield rect(x + across * step, y, step - 1, row_high - 1, look, title=title, cell=cell)
-            fits = len(spot.words) * LETTER <= step - 2
-            if spot.words and fits and row_high >= TYPE + 2:
+            yield _rect(x + across * step, y, step - 1, row_high - 1, look, title=title, cell=cell)
+            fits = len(spot.words) * _LETTER <= step - 2
+            if spot.words and fits and row_high >= _TYPE + 2:
                 ink = f"middle on-{look}"
-                yield words(x + (across + 0.5) * step, y + row_high / 2 + 4, spot.words, ink)
+                yield _words(x + (across + 0.5) * step, y + row_high / 2 + 4, spot.words, ink)
 
 
-def _row_names(panel: HeatPanel, margin: float, top: float, row_high: float) -> Iterator[Mark]:
-    step = max(1, round(TYPE / row_high + 0.49))
-    for at in range(0, len(panel.rows), step):
-        y = top + (at + 0.5) * row_high + 4
-        yield words(margin - 6, y, panel.rows[at], "end", room=margin - 6)
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Converts values from ``low`` to ``high`` to pixels from ``start`` to ``end``."""
 
+    low: float
+    high: float
+    start: float
+    end: float
+    logarithmic: bool = False
 
-def _column_names(
-    panel: HeatPanel, x: float, bottom: float, wide: float, *, slant: bool
-) -> Iterator[Mark]:
-    step = wide / len(panel.columns)
-    for at, column in enumerate(panel.columns):
-        middle = x + (at + 0.5) * step
-        if slant:
-            yield words(middle + 4, bottom + 10, column, "end", room=100, slant=True)
-        else:
-            yield words(middle, bottom + TYPE + 1, column, "middle")
+    def __call__(self, value: float) -> float:
+        low, high = self.low, self.high
+        if self.logarithmic:
+            value, low, high = (math.log(number) for number in (value, low, high))
+        share = 0.5 if high == low else (value - low) / (high - low)
+        return self.start + share * (self.end - self.start)
+
+    def round_numbers(self, *multiples: int) -> list[float]:
+        """The values between the ends that are so many times a power of ten."""
+        decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        numbers = (multiple * 10.0**decade for decade in decades for multiple in multiples)
+        return [number for number in numbers if self.low <= number <= self.high]
 
 
 # Rows of intervals
@@ -311,7 +320,6 @@ class Axis:
     the link), or the ratio 1 (no difference)."""
     margin: tuple[float, float] | None = None
     """The range of ratios that count as equivalent; it is shaded."""
-    spell: Callable[[float], str] = "{:g}".format
 
 
 def interval_picture(
@@ -321,283 +329,208 @@ def interval_picture(
     axis: Axis,
     legend: tuple[tuple[str, str], ...] = (),
 ) -> FirstPicture:
-    """The rows from top to bottom."""
+    """The rows from top to bottom; the axis includes all of their values."""
     scenes = tuple(_interval_scene(rows, axis, wide) for wide in (WIDE, NARROW))
     return FirstPicture(title, description, scenes, legend)
 
 
-class _Ruler:
-    """Converts a value to its x position; the axis includes all values of the rows."""
-
-    def __init__(self, rows: Sequence[IntervalRow], axis: Axis, left: float, right: float) -> None:
-        values = [
-            value
-            for row in rows
-            for value in (row.middle, row.low, row.high, *(row.inner or ()), *row.dots)
-            if value is not None
-        ]
-        values += [] if axis.level is None else [axis.level]
-        low, high = min(values), max(values)
-        if axis.logarithmic:
-            low, high = low / 1.08, high * 1.08
-        else:
-            edge = 0.04 * (high - low) or 1.0
-            low, high = low - edge, high + edge
-        self.axis, self.low, self.high, self.left, self.right = axis, low, high, left, right
-
-    def __call__(self, value: float) -> float:
-        share = _share(value, self.low, self.high, logarithmic=self.axis.logarithmic)
-        return self.left + min(1.0, max(0.0, share)) * (self.right - self.left)
-
-    def ticks(self, count: int) -> list[float]:
-        if not self.axis.logarithmic:
-            return steps(self.low, self.high, count)
-        decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        round_ones = [m * 10.0**d for d in decades for m in (1, 2, 5)]
-        inside = [number for number in round_ones if self.low <= number <= self.high]
-        return inside[:: max(1, -(-len(inside) // (count + 1)))]
-
-
 def _interval_scene(rows: Sequence[IntervalRow], axis: Axis, wide: int) -> Scene:
     longest = max(len(row.label) for row in rows if row.middle is not None)
-    above = longest * LETTER > wide * (0.3 if wide == NARROW else 0.5)
+    above = longest * _LETTER > wide * (0.3 if wide == NARROW else 0.5)
     high = _ROW_HIGH - 4 if above else _ROW_HIGH
-    margin = 8 if above else min(longest * LETTER + 12, wide * 0.52)
-    ruler = _Ruler(rows, axis, margin, wide - 14)
+    margin = 8 if above else min(longest * _LETTER + 12, wide * 0.52)
+    scale = _interval_scale(rows, axis, margin, wide - 14)
     marks: list[Mark] = []
     y = 2.0
     for row in rows:
         if row.middle is None:
-            marks.append(words(2, y + TYPE + 2, row.label, "strong halo", room=wide))
+            marks.append(_words(2, y + _TYPE + 2, row.label, "strong halo", room=wide))
             y += _HEADING
             continue
-        at = (2, y + TYPE) if above else (margin - 10, y + _ROW_HIGH / 2 + 4)
+        at = (2, y + _TYPE) if above else (margin - 10, y + _ROW_HIGH / 2 + 4)
         look = "halo" if above else "end"
-        marks.append(words(*at, row.label, look, room=wide if above else margin - 10))
-        y += TYPE + 1 if above else 0
-        marks += _interval(row, ruler, y + high / 2)
+        marks.append(_words(*at, row.label, look, room=wide if above else margin - 10))
+        y += _TYPE + 1 if above else 0
+        middle, (title, cell) = y + high / 2, (row.description, row.cell)
+        if row.low is not None and row.high is not None:
+            marks.append(_line(scale(row.low), middle, scale(row.high), middle, "whisker"))
+        if row.inner is not None:
+            low, far = map(scale, row.inner)
+            marks.append(_rect(low, middle - 5, far - low, 10, "box", title=title, cell=cell))
+        marks += [_dot(scale(value), middle, 2.2, "trial-dot") for value in row.dots]
+        look = "point" if row.shown else "point hollow"
+        marks.append(_dot(scale(row.middle), middle, 4.2, look, title=title, cell=cell))
         y += high
-    behind = list(_behind(ruler, axis, y, wide))
+    behind = list(_behind(scale, axis, y, wide))
     return Scene(wide, round(y + _BELOW), (*behind, *marks))
 
 
-def _behind(ruler: _Ruler, axis: Axis, bottom: float, wide: int) -> Iterator[Mark]:
+def _interval_scale(rows: Sequence[IntervalRow], axis: Axis, left: float, right: float) -> _Scale:
+    values = [] if axis.level is None else [axis.level]
+    for row in rows:
+        own = (row.middle, row.low, row.high, *(row.inner or ()), *row.dots)
+        values += [value for value in own if value is not None]
+    low, high = min(values), max(values)
+    if axis.logarithmic:
+        return _Scale(low / 1.08, high * 1.08, left, right, logarithmic=True)
+    edge = 0.04 * (high - low) or 1.0
+    return _Scale(low - edge, high + edge, left, right)
+
+
+def _behind(scale: _Scale, axis: Axis, bottom: float, wide: int) -> Iterator[Mark]:
     if axis.margin is not None:
-        low, high = (ruler(end) for end in axis.margin)
-        yield rect(low, 0, max(3, high - low), bottom, "margin")
-    for tick in ruler.ticks(4 if wide == NARROW else 6):
-        yield line(ruler(tick), 0, ruler(tick), bottom, "grid")
-        yield words(ruler(tick), bottom + TYPE + 2, joined("", [axis.spell(tick)]), "middle")
+        low, high = (scale(min(max(end, scale.low), scale.high)) for end in axis.margin)
+        yield _rect(low, 0, max(3, high - low), bottom, "margin")
+    count = 4 if wide == NARROW else 6
+    if axis.logarithmic:
+        ticks = scale.round_numbers(1, 2, 5)
+        ticks = ticks[:: max(1, -(-len(ticks) // (count + 1)))]
+    else:
+        ticks = _steps(scale.low, scale.high, count)
+    for tick in ticks:
+        yield _line(scale(tick), 0, scale(tick), bottom, "grid")
+        yield _words(scale(tick), bottom + _TYPE + 2, joined("", [f"{tick:g}"]), "middle")
     if axis.level is not None:
-        yield line(ruler(axis.level), 0, ruler(axis.level), bottom, "level")
-    yield words(ruler.right, bottom + 2 * TYPE + 8, axis.label, "end")
-
-
-def _interval(row: IntervalRow, ruler: _Ruler, y: float) -> Iterator[Mark]:
-    if row.low is not None and row.high is not None:
-        yield line(ruler(row.low), y, ruler(row.high), y, "whisker")
-    if row.inner is not None:
-        low, high = (ruler(quartile) for quartile in row.inner)
-        yield rect(low, y - 5, high - low, 10, "box", title=row.description, cell=row.cell)
-    for value in row.dots:
-        yield dot(ruler(value), y, 2.2, "trial-dot")
-    if row.middle is not None:
-        look = "point" if row.shown else "point hollow"
-        yield dot(ruler(row.middle), y, 4.2, look, title=row.description, cell=row.cell)
+        yield _line(scale(axis.level), 0, scale(axis.level), bottom, "level")
+    yield _words(scale.end, bottom + 2 * _TYPE + 8, axis.label, "end")
 
 
 # Charts
 
 
-class _Plane:
-    """Converts the coordinates of a point of the chart to pixels."""
-
-    def __init__(self, chart: Chart, wide: int) -> None:
-        curves = (*chart.lines, *chart.ceilings)
-        points = [point for curve in curves for point in curve.points]
-        xs = [x for x, _y in points] + [x for x, _label in chart.x_ticks]
-        ys = [y for _x, y in points if y is not None]
-        self.chart, self.wide, self.high = chart, wide, _CHART_HIGH[wide]
-        self.log_x = chart.log_x and min(xs) > 0
-        self.log_y = chart.log_y and min(ys) > 0
-        edge = 0.6 if chart.as_bars else 0.0
-        self.xs = (min(xs) - edge, max(xs) + edge)
-        self.ys = (0.0 if chart.from_zero and not self.log_y else min(ys), max(ys) * 1.04)
-
-    def x(self, value: float) -> float:
-        share = _share(value, *self.xs, logarithmic=self.log_x)
-        return _LEFT + share * (self.wide - _LEFT - _CHART_RIGHT)
-
-    def y(self, value: float) -> float:
-        share = _share(value, *self.ys, logarithmic=self.log_y)
-        return self.high - _CHART_BOTTOM - share * (self.high - _CHART_BOTTOM - _CHART_TOP)
-
-    def ticks(self) -> list[float]:
-        low, high = self.ys
-        if not self.log_y:
-            return steps(low, high, 5)
-        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        return [power for d in decades if low <= (power := 10.0**d) <= high]
-
-
-def _share(value: float, low: float, high: float, *, logarithmic: bool) -> float:
-    if logarithmic:
-        value, low, high = (math.log(number) for number in (value, low, high))
-    return 0.5 if high == low else (value - low) / (high - low)
-
-
 def chart_picture(chart: Chart) -> FirstPicture:
     """The chart in both widths, with its legend."""
-    legend = [(f"line look-{curve.place % LOOKS}", curve.label) for curve in chart.lines]
+    legend = [(f"line {_look(curve)}", curve.label) for curve in chart.lines]
     legend += [("level", curve.label) for curve in chart.ceilings[:1]]
-    scenes = tuple(_chart_scene(_Plane(chart, wide)) for wide in (WIDE, NARROW))
+    scenes = tuple(_chart_scene(chart, wide) for wide in (WIDE, NARROW))
     title = joined(", ", [chart.title, chart.unit])
     return FirstPicture(title, chart.alt, scenes, tuple(legend))
 
 
-def _chart_scene(plane: _Plane) -> Scene:
-    chart = plane.chart
-    marks = list(_chart_axes(plane))
-    for curve in chart.lines:
-        marks += _bars(plane, curve) if chart.as_bars else _curve(plane, curve)
+def _chart_scene(chart: Chart, wide: int) -> Scene:
+    points = [point for curve in (*chart.lines, *chart.ceilings) for point in curve.points]
+    xs = [x for x, _y in points] + [x for x, _label in chart.x_ticks]
+    ys = [y for _x, y in points if y is not None]
+    edge, right = 0.6 if chart.as_bars else 0.0, wide - _CHART_RIGHT
+    log_x, log_y = chart.log_x and min(xs) > 0, chart.log_y and min(ys) > 0
+    x_of = _Scale(min(xs) - edge, max(xs) + edge, _LEFT, right, logarithmic=log_x)
+    high, bottom = _CHART_HIGH[wide], _CHART_HIGH[wide] - _CHART_BOTTOM
+    least = 0.0 if chart.from_zero and not log_y else min(ys)
+    y_of = _Scale(least, max(ys) * 1.04, bottom, _CHART_TOP, logarithmic=log_y)
+    marks: list[Mark] = []
+    for tick in y_of.round_numbers(1) if log_y else _steps(y_of.low, y_of.high, 5):
+        marks.append(_line(_LEFT, y_of(tick), right, y_of(tick), "grid"))
+        marks.append(_words(_LEFT - 6, y_of(tick) + 4, joined("", [f"{tick:,.6g}"]), "end"))
+    last = -math.inf
+    for x, label in chart.x_ticks:
+        half = len(label) * _LETTER / 2
+        if x_of(x) - half > last and x_of(x) + half <= wide + _CHART_RIGHT:
+            last = x_of(x) + half + 6
+            marks.append(_words(x_of(x), bottom + _TYPE + 4, label, "middle"))
+    marks.append(_words(right, high - 4, chart.x_label, "end"))
+    for number, curve in enumerate(chart.lines):
+        draw = partial(_bars, number) if chart.as_bars else _curve
+        marks += draw(chart, curve, x_of, y_of)
     for ceiling in chart.ceilings:
         marks += [
-            line(plane.x(x1), plane.y(y1), plane.x(x2), plane.y(y2), "level")
+            _line(x_of(x1), y_of(y1), x_of(x2), y_of(y2), "level")
             for (x1, y1), (x2, y2) in pairwise(ceiling.points)
             if y1 is not None and y2 is not None
         ]
-    return Scene(plane.wide, plane.high, tuple(marks))
+    return Scene(wide, high, tuple(marks))
 
 
-def _chart_axes(plane: _Plane) -> Iterator[Mark]:
-    chart, bottom = plane.chart, plane.high - _CHART_BOTTOM
-    for tick in plane.ticks():
-        yield line(_LEFT, plane.y(tick), plane.wide - _CHART_RIGHT, plane.y(tick), "grid")
-        yield words(_LEFT - 6, plane.y(tick) + 4, joined("", [f"{tick:,.6g}"]), "end")
-    last = -math.inf
-    for x, label in chart.x_ticks:
-        half = len(label) * LETTER / 2
-        if plane.x(x) - half > last and plane.x(x) + half <= plane.wide + _CHART_RIGHT:
-            last = plane.x(x) + half + 6
-            yield words(plane.x(x), bottom + TYPE + 4, label, "middle")
-    yield words(plane.wide - _CHART_RIGHT, plane.high - 4, chart.x_label, "end")
-
-
-def _curve(plane: _Plane, curve: Curve) -> Iterator[Mark]:
-    look = f"look-{curve.place % LOOKS}"
-    for run in _runs(curve):
-        yield path([(plane.x(x), plane.y(y)) for x, y in run], f"line {look}")
+def _curve(chart: Chart, curve: Curve, x_of: _Scale, y_of: _Scale) -> Iterator[Mark]:
+    yield from _runs(curve, x_of, y_of)
     many = len(curve.points) > 40
     halves = curve.half_widths or (None,) * len(curve.points)
     for (x, y), half in zip(curve.points, halves, strict=False):
         if y is None:
             continue
         if half is not None:
-            low, high = plane.y(max(plane.ys[0], y - half)), plane.y(y + half)
-            yield line(plane.x(x), low, plane.x(x), high, f"whisk {look}")
+            low, high = y_of(max(y_of.low, y - half)), y_of(y + half)
+            yield _line(x_of(x), low, x_of(x), high, f"whisk {_look(curve)}")
         if not (many and curve.joined):
-            yield dot(plane.x(x), plane.y(y), 3, f"dot {look}", title=_title(curve, x, y, plane))
+            title = _title(chart, curve, x, y)
+            yield _dot(x_of(x), y_of(y), 3, f"dot {_look(curve)}", title=title)
 
 
-def _runs(curve: Curve) -> Iterator[list[tuple[float, float]]]:
-    """The parts of a curve without a gap, each to be drawn as one line."""
-    run: list[tuple[float, float]] = []
-    for x, y in (*curve.points, (0.0, None)) if curve.joined else ():
-        if y is not None:
-            run.append((x, y))
-            continue
-        if len(run) > 1:
-            yield run
-        run = []
-
-
-def _title(curve: Curve, x: float, y: float, plane: _Plane) -> str:
-    at = next((label for tick, label in plane.chart.x_ticks if tick == x), f"{x:g}")
-    return titled(curve.label, at, joined(" ", [figure(y), plane.chart.unit]))
-
-
-def _bars(plane: _Plane, curve: Curve) -> Iterator[Mark]:
-    width = 0.8 / len(plane.chart.lines)
-    number = plane.chart.lines.index(curve)
+def _bars(number: int, chart: Chart, curve: Curve, x_of: _Scale, y_of: _Scale) -> Iterator[Mark]:
+    width = 0.8 / len(chart.lines)
     for x, y in curve.points:
-        if y is None:
-            continue
-        left, right = plane.x(x - 0.4 + width * number), plane.x(x - 0.4 + width * (number + 1))
-        top, look = plane.y(y), f"fill look-{curve.place % LOOKS}"
-        title = _title(curve, x, y, plane)
-        yield rect(left, top, right - left - 1, plane.high - _CHART_BOTTOM - top, look, title=title)
+        if y is not None:
+            left, right = (x_of(x - 0.4 + width * n) for n in (number, number + 1))
+            top, look = y_of(y), f"fill {_look(curve)}"
+            title = _title(chart, curve, x, y)
+            yield _rect(left, top, right - left - 1, y_of.start - top, look, title=title)
+
+
+def _runs(curve: Curve, x_of: _Scale, y_of: _Scale) -> Iterator[Mark]:
+    """The parts of a joined curve without a gap, each as one line."""
+    for known, run in groupby(curve.points, lambda point: point[1] is not None):
+        places = [(x_of(x), y_of(y)) for x, y in run if y is not None]
+        if curve.joined and known and len(places) > 1:
+            joints = " ".join(f"{_short(x)},{_short(y)}" for x, y in places)
+            yield _mark("polyline", f"line {_look(curve)}", {}, ("points", joints))
+
+
+def _look(curve: Curve) -> str:
+    return f"look-{curve.place % LOOKS}"
+
+
+def _title(chart: Chart, curve: Curve, x: float, y: float) -> str:
+    at = next((label for tick, label in chart.x_ticks if tick == x), f"{x:g}")
+    return titled(curve.label, at, joined(" ", [figure(y), chart.unit]))
 
 
 # Strips
 
 
-class _TimeRuler:
-    """Converts a time to its x position, the same for all panels."""
-
-    def __init__(self, strip: Strip, wide: int) -> None:
-        xs = [x for panel in strip.panels for curve in panel.lines for x, _y in curve.points]
-        xs += [x for band in strip.bands for x in (band.from_x, band.until_x)]
-        self.wide, self.low, self.high = wide, min(0.0, *xs), max(xs)
-
-    def __call__(self, value: float) -> float:
-        share = (value - self.low) / ((self.high - self.low) or 1.0)
-        return _LEFT + share * (self.wide - _LEFT - _STRIP_RIGHT)
-
-
 def strip_picture(strip: Strip) -> FirstPicture:
     """All panels in the two widths, with the legend below."""
-    legend = {
-        curve.label: (f"line look-{curve.place % LOOKS}", curve.label)
-        for panel in strip.panels
-        for curve in panel.lines
-        if curve.label
-    }
-    scenes = tuple(_strip_scene(strip, wide) for wide in (WIDE, NARROW))
-    return FirstPicture(strip.title, strip.alt, scenes, tuple(legend.values()))
+    curves = [curve for panel in strip.panels for curve in panel.lines]
+    legend = {c.label: (f"line {_look(c)}", c.label) for c in curves if c.label}
+    xs = [x for curve in curves for x, _y in curve.points]
+    xs += [x for band in strip.bands for x in (band.from_x, band.until_x)]
+    scenes = []
+    for wide in (WIDE, NARROW):
+        x_of = _Scale(min(0.0, *xs), max(xs), _LEFT, wide - _STRIP_RIGHT)
+        marks, top = list[Mark](), 0.0
+        for panel in strip.panels:
+            top += _PANEL_HEAD
+            marks += _strip_panel(strip, panel, x_of, top, wide)
+            top += _PANEL_HIGH[wide]
+        for tick in _steps(x_of.low, x_of.high, _TICKS[wide]):
+            marks.append(_words(x_of(tick), top + _TYPE + 4, joined("", [f"{tick:g}"]), "middle"))
+        high = top + _STRIP_BOTTOM
+        marks.append(_words(x_of.end, high - 4, strip.x_label, "end"))
+        scenes.append(Scene(wide, round(high), tuple(marks)))
+    return FirstPicture(strip.title, strip.alt, tuple(scenes), tuple(legend.values()))
 
 
-def _strip_scene(strip: Strip, wide: int) -> Scene:
-    ruler, marks, top = _TimeRuler(strip, wide), list[Mark](), 0.0
-    for panel in strip.panels:
-        top += _PANEL_HEAD
-        marks += _strip_panel(strip, panel, ruler, top)
-        top += _PANEL_HIGH[wide]
-    for tick in steps(ruler.low, ruler.high, _TICKS[wide]):
-        marks.append(words(ruler(tick), top + TYPE + 4, joined("", [f"{tick:g}"]), "middle"))
-    high = top + _STRIP_BOTTOM
-    marks.append(words(wide - _STRIP_RIGHT, high - 4, strip.x_label, "end"))
-    return Scene(wide, round(high), tuple(marks))
-
-
-def _strip_panel(strip: Strip, panel: Panel, ruler: _TimeRuler, top: float) -> Iterator[Mark]:
-    high = _PANEL_HIGH[ruler.wide]
+def _strip_panel(strip: Strip, panel: Panel, x_of: _Scale, top: float, wide: int) -> Iterator[Mark]:
+    high = _PANEL_HIGH[wide]
     ys = [y for curve in panel.lines for _x, y in curve.points if y is not None]
-    scale_end = _ABOVE * max(ys, default=0.0) or 1.0
-
-    def level(value: float) -> float:
-        return top + high * (1 - value / scale_end)
-
+    y_of = _Scale(0.0, _ABOVE * max(ys, default=0.0) or 1.0, top + high, top)
     title = joined(", ", [panel.title, panel.unit])
-    yield words(2, top - 6, title, "strong", room=ruler.wide)
+    yield _words(2, top - 6, title, "strong", room=wide)
     for band in strip.bands:
-        left, right = ruler(band.from_x), ruler(band.until_x)
-        yield rect(left, top, right - left, high, "margin", title=band.label)
-    for tick in steps(0, scale_end, 3):
-        yield line(_LEFT, level(tick), ruler.wide - _STRIP_RIGHT, level(tick), "grid")
-        yield words(_LEFT - 6, level(tick) + 4, joined("", [f"{tick:,.6g}"]), "end")
+        left, right = x_of(band.from_x), x_of(band.until_x)
+        yield _rect(left, top, right - left, high, "margin", title=band.label)
+    for tick in _steps(0, y_of.high, 3):
+        yield _line(_LEFT, y_of(tick), x_of.end, y_of(tick), "grid")
+        yield _words(_LEFT - 6, y_of(tick) + 4, joined("", [f"{tick:,.6g}"]), "end")
     if panel is strip.panels[0]:
         # A name of a band that would overlap the name before it is moved right.
         end = 0.0
         for band in strip.bands:
-            half = len(band.label) * LETTER / 2
-            middle = max((ruler(band.from_x) + ruler(band.until_x)) / 2, end + half)
+            half = len(band.label) * _LETTER / 2
+            middle = max((x_of(band.from_x) + x_of(band.until_x)) / 2, end + half)
             end = middle + half + 4
-            yield words(min(middle, ruler.wide - half), top + TYPE + 1, band.label, "middle")
+            yield _words(min(middle, wide - half), top + _TYPE + 1, band.label, "middle")
     for curve in panel.lines:
-        look = f"look-{curve.place % LOOKS}"
         for x, y in () if curve.joined else curve.points:
             if y is not None:
                 label = titled(curve.label, joined(" ", [figure(x), "s"]))
-                yield dot(ruler(x), level(y), 3, f"dot {look}", title=label)
-        for run in _runs(curve):
-            yield path([(ruler(x), level(y)) for x, y in run], f"line {look}")
+                yield _dot(x_of(x), y_of(y), 3, f"dot {_look(curve)}", title=label)
+        yield from _runs(curve, x_of, y_of)

@@ -15,15 +15,7 @@ from typing import Any
 
 from netlab.messages import Message
 from netlab.report.language import Wording
-from netlab.report.tables.elements import (
-    AnyTable,
-    Chart,
-    Curve,
-    GridTable,
-    HeatMap,
-    Part,
-    Strip,
-)
+from netlab.report.tables.elements import AnyTable, Chart, Curve, GridTable, HeatMap, Part, Strip
 from netlab.report.tables.tables import TableSection
 from netlab.trial.record import FLOWS
 
@@ -87,9 +79,7 @@ class Translated(Wording):
         return super().ngettext(singular, plural, number)
 
     def of_table(self, table: AnyTable) -> AnyTable:
-        """A table with translated title, headings and footnotes, and figures in this language's
-        format.
-        """
+        """A table in this language: title, headings, footnotes, and the format of figures."""
         lines = []
         for line in table.lines:
             places = tuple(
@@ -116,9 +106,7 @@ class Translated(Wording):
         return replace(table, **fields)
 
     def of_section(self, section: TableSection) -> TableSection:
-        """A section in this language: its tables, and the text about systems and hosts at both
-        ends.
-        """
+        """A section in this language: its tables, and the text about both ends."""
         return replace(
             section,
             grid=replace(section.grid, conditions=self.text(section.grid.conditions)),

@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING, Any
 from netlab.ethernet import Link
 from netlab.kinds.latency_under_load.phases import short
 from netlab.messages import Message, _, counted, joined
+from netlab.report.first_picture.scenes import FirstPicture
 from netlab.report.language import Wording
 from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
 from netlab.report.page.coverage import environment
-from netlab.report.page.first import First, anchors, downloads, opening, strip
+from netlab.report.page.first import downloads, opening, strip
 from netlab.report.page.small_charts import findings_by_cell
-from netlab.report.tables.elements import Chart, Curve, GridTable, HeatMap, Part, Strip
+from netlab.report.sections import FirstLines
+from netlab.report.tables.elements import AnswerLine, Chart, Curve, GridTable, HeatMap, Part, Strip
 from netlab.report.tables.tables import TableSection
 from netlab.report.text.summary import leading, sentences_of
 from netlab.results.run import Run
@@ -72,8 +74,10 @@ class Contents:
     """Number of diagrams that were not drawn because there would be too many."""
     cells: Callable[[], str]
     """Returns the data of all cells for the script, see ``cells_json``. Called last."""
-    first: First
-    """The contents of the top of the page."""
+    lines: FirstLines
+    """The lines at the top of the page."""
+    pictures: tuple[FirstPicture, ...]
+    """The pictures at the top of the page."""
     files: frozenset[str]
     """Names of the files that are written next to the page."""
     to_run: str = ""
@@ -118,26 +122,53 @@ def page(contents: Contents, wording: Wording) -> str:
     )
 
 
+def plain_page(template: str, title: str, wording: Wording, **values: Any) -> str:
+    """A page without a script as HTML; its policy allows only its own style sheet. ``values`` are
+    for the template, in the language of ``wording``; all text from hosts and files is escaped.
+    """
+    return (
+        environment(HERE, wording)
+        .get_template(template)
+        .render(
+            language=wording.language,
+            title=title,
+            style=_text("page.css"),
+            places={},
+            version=VERSION,
+            **values,
+        )
+    )
+
+
 def _text(name: str) -> str:
     return (HERE / name).read_text(encoding="utf-8")
 
 
 def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str, Any]:
     """Template values for the top of the page: lines with their link targets, pictures, facts."""
-    run, first = contents.run, contents.first
+    run, lines = contents.run, contents.lines
     charts = [chart.name for chart in contents.charts]
-    sections = [part.name for part in contents.parts]
+    sections = {part.name for part in contents.parts}
     grids = {
         record.cell: f"pairing-{number}"
         for number, section in enumerate(contents.sections, start=1)
         for record in section.grid.records
     }
-    target = anchors(sections, grids, charts)
+
+    def target(answer: AnswerLine) -> dict[str, str]:
+        """Key of the line's main cell, and anchors of a section and a chart; empty if none."""
+        cell = answer.cells[0] if answer.cells else ""
+        section = answer.section if answer.section in sections else grids.get(cell, "")
+        if section == answer.section and answer.table:
+            section = f"{section}-{answer.table}"
+        matches = (f"chart-{n}" for n in charts if answer.chart and n.startswith(answer.chart))
+        return {"cell": cell, "section": section, "chart": next(matches, "")}
+
     return {
-        "answers": [(line, target(line)) for line in first.lines.answers],
-        "compared": [(line, target(line)) for line in first.lines.comparisons],
-        "warnings": [(line, target(line)) for line in first.lines.warnings],
-        "first_pictures": first.pictures,
+        "answers": [(line, target(line)) for line in lines.answers],
+        "compared": [(line, target(line)) for line in lines.comparisons],
+        "warnings": [(line, target(line)) for line in lines.warnings],
+        "first_pictures": contents.pictures,
         "facts": strip(run, contents.records, hosts),
         "downloads": downloads(run, contents.files, contents.to_run),
         "kept": {contents.to_run + name for name in _KEPT},

@@ -16,14 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.messages import Message, _, counted, joined
 from netlab.report.language import Wording
-from netlab.report.page.small_charts import (
-    MAX_LINES,
-    CellFinding,
-    SmallChart,
-    levels_of,
-    marks_of,
-    small_charts,
-)
+from netlab.report.page import small_charts
+from netlab.report.page.small_charts import CellFinding, SmallChart, levels_of, marks_of
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure, setting_name, setting_value
 from netlab.results.layout import Bin, TableColumn
@@ -52,10 +46,8 @@ _Say = Callable[[str], str]
 
 _RecordValues = Mapping[str, Any]
 _ENDS: Mapping[str, str] = {
-    "sender": _("sender"),
-    "receiver": _("receiver"),
-    "client": _("client"),
-    "server": _("server"),
+    **{"sender": _("sender"), "receiver": _("receiver")},
+    **{"client": _("client"), "server": _("server")},
 }
 MOST_SHOWN = 4
 """Maximum number of different values of one end that are listed. If there are more, the smallest
@@ -151,8 +143,8 @@ def _piece(first: int, texts: Sequence[str], shapes: Iterable[tuple[str, ...]]) 
 
 def _cell(cell: CellView, shapes: dict[tuple[str, ...], int], say: _Say) -> dict[str, Any]:
     ok = [record for record in cell.records if record.status is Status.OK]
-    marks = {flow: marks_of(ok[:MAX_LINES], flow, cell.findings) for flow in FLOWS}
-    charts = small_charts(ok, cell.ceilings, marks, levels_of(cell.findings))
+    marks = {flow: marks_of(ok[: small_charts.MAX_LINES], flow, cell.findings) for flow in FLOWS}
+    charts = small_charts.small_charts(ok, cell.ceilings, marks, levels_of(cell.findings))
     settings = cell.records[0].settings if cell.records else {}
     quantities = tuple(dict.fromkeys(q for r in cell.records for q in quantities_of(r)))
     return {
@@ -162,7 +154,16 @@ def _cell(cell: CellView, shapes: dict[tuple[str, ...], int], say: _Say) -> dict
             [say(setting.name), say(setting.asked), say(setting.effective), setting.differs]
             for setting in effective_settings(settings, [record.values for record in ok])
         ],
-        "findings": [_finding(finding, say) for finding in cell.findings],
+        "findings": [
+            {
+                "text": say(finding.sentence),
+                "warning": finding.is_warning,
+                "advice": say(finding.advice),
+                "evidence": [[name, float(f"{v:.6g}")] for name, v in finding.evidence.items()],
+                "trials": finding.trials,
+            }
+            for finding in cell.findings
+        ],
         "charts": [_chart(chart, say) for chart in charts],
         "figures": [say(joined(", ", [quantity.name, quantity.unit])) for quantity in quantities],
         "trials": [_trial(record, quantities, shapes, say) for record in cell.records],
@@ -170,14 +171,9 @@ def _cell(cell: CellView, shapes: dict[tuple[str, ...], int], say: _Say) -> dict
 
 
 def _trial(
-    record: Record,
-    quantities: Sequence[Quantity],
-    shapes: dict[tuple[str, ...], int],
-    say: _Say,
+    record: Record, quantities: Sequence[Quantity], shapes: dict[tuple[str, ...], int], say: _Say
 ) -> dict[str, Any]:
-    """How a trial ended, its figures, and all of its values. Trials of a piece with equal value
-    names share one list of names in ``shapes``.
-    """
+    """How a trial ended, its figures and values; ``shapes`` has each list of value names once."""
     server, client = record.server, record.client
     ends = _("{server} serves {client}", server=server, client=client) if server and client else ""
     trial = {
@@ -201,21 +197,8 @@ def _trial(
             values.append(say(counted("{number} number", "{number} numbers", len(measured))))
         else:
             values.append(printable(measured) if isinstance(measured, str) else measured)
-    return {
-        **trial,
-        "shape": shapes.setdefault(tuple(record.values), len(shapes)),
-        "values": values,
-    }
-
-
-def _finding(finding: CellFinding, say: _Say) -> dict[str, Any]:
-    return {
-        "text": say(finding.sentence),
-        "warning": finding.is_warning,
-        "advice": say(finding.advice),
-        "evidence": [[name, float(f"{v:.6g}")] for name, v in finding.evidence.items()],
-        "trials": finding.trials,
-    }
+    shape = shapes.setdefault(tuple(record.values), len(shapes))
+    return {**trial, "shape": shape, "values": values}
 
 
 def _chart(chart: SmallChart, say: _Say) -> dict[str, Any]:
@@ -259,16 +242,6 @@ class EffectiveSetting:
     """Whether the effective value differs from the requested one."""
 
 
-@dataclass(frozen=True, slots=True)
-class _EndValue:
-    """One value that one end reports in one trial."""
-
-    end: str
-    label: str
-    value: Any
-    as_asked: bool = True
-
-
 def effective_settings(
     settings: Mapping[str, Any], trials: Sequence[_RecordValues]
 ) -> tuple[EffectiveSetting, ...]:
@@ -281,16 +254,16 @@ def effective_settings(
     rows = []
     for name in dict.fromkeys((*settings, *_NOTED)):
         requested = settings.get(name)
-        reports = [value for values in trials for value in _reports(name, settings, values)]
-        if name not in settings and not reports:
-            continue
-        differs = requested is not None and any(not report.as_asked for report in reports)
-        words, asked = setting_name(name), setting_value(name, requested)
-        rows.append(EffectiveSetting(words, asked, _in_words(name, reports), differs))
+        every = [report for values in trials for report in _reports(name, settings, values)]
+        reports = [(label, value) for label, value in every if value is not None]
+        if name in settings or reports:
+            differs = requested is not None and any(value != requested for _, value in reports)
+            words, asked = setting_name(name), setting_value(name, requested)
+            rows.append(EffectiveSetting(words, asked, _in_words(name, reports), differs))
     # Values for which there is no setting; they explain many results.
     for name, words in _UNASKED.items():
         reports = [
-            _EndValue(prefix, way, _ENDS.get(value, value) if isinstance(value, str) else value)
+            (way, _ENDS.get(value, value) if isinstance(value, str) else value)
             for values in trials
             for prefix, way in FLOWS.items()
             if (value := values.get(prefix + name)) is not None
@@ -300,66 +273,35 @@ def effective_settings(
     return tuple(rows)
 
 
-def _reports(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iterator[_EndValue]:
-    request = settings.get(name)
-    if name == "socket_buffer_bytes":
-        yield from _buffers(request, values)
-        return
-    if name in ("server_cpu", "client_cpu", "server_cpus", "client_cpus"):
-        yield from _pinned(name, settings, values)
-        return
-    if name == "receive":
-        yield from _waits(request, values)
-        return
-    rule = _RULES.get(name)
-    if rule is None:
-        return
-    ending, ends, form = rule
+def _reports(
+    name: str, settings: Mapping[str, Any], values: _RecordValues
+) -> Iterator[tuple[str, Any]]:
+    """(end, value) of each effective value of a setting that a record has."""
+    side, _underscore, suffix = name.partition("_")
+    ending, ends, form = _RULES.get(name, ("", (), str))
     for prefix in FLOWS:
+        if name == "socket_buffer_bytes":
+            for end in _ENDS:
+                for way, words in (("send", _("sends")), ("receive", _("receives"))):
+                    label = _("{end} {way}", end=_label(prefix, end), way=words)
+                    yield label, values.get(f"{prefix}{end}_{way}_buffer_bytes")
+        elif name in ("server_cpu", "client_cpu", "server_cpus", "client_cpus"):
+            # The server or the client may send in one flow and receive in another.
+            sends = server_sends(settings, prefix) == (side == "server")
+            for end in (side, "sender" if sends else "receiver"):
+                cpu = values.get(f"{prefix}{end}_{suffix}")
+                cpu = ",".join(map(str, cpu)) if isinstance(cpu, list) else cpu
+                yield _label(prefix, end), cpu
+        elif name == "receive":
+            # Older TCP records state only whether a receiver was spinning (whether it called
+            # receive again and again instead of blocking).
+            spin = values.get(f"{prefix}receiver_spin")
+            method = values.get(f"{prefix}receiver_receive_method")
+            method = _waiting(spin) if method is None and spin is not None else method
+            yield _label(prefix, "receiver"), method
         for end in ends:
             value = values.get(f"{prefix}{end}_{ending}")
-            if value is not None:
-                effective = form(value)
-                yield _EndValue(prefix + end, _label(prefix, end), effective, effective == request)
-
-
-def _buffers(request: Any, values: _RecordValues) -> Iterator[_EndValue]:
-    """The buffers of both directions at both ends, each compared with the requested size."""
-    for prefix in FLOWS:
-        for end, words in _ENDS.items():
-            for way, label in (("send", _("sends")), ("receive", _("receives"))):
-                value = values.get(f"{prefix}{end}_{way}_buffer_bytes")
-                if value is None:
-                    continue
-                name = _("{end} {way}", end=_label(prefix, end) if prefix else words, way=label)
-                yield _EndValue(f"{prefix}{end}_{way}", name, value, value == request)
-
-
-def _waits(request: Any, values: _RecordValues) -> Iterator[_EndValue]:
-    """How the receivers waited for data. Older TCP records state only whether a receiver was
-    spinning (whether it called receive again and again instead of blocking).
-    """
-    for prefix in FLOWS:
-        way = values.get(f"{prefix}receiver_receive_method")
-        spin = values.get(f"{prefix}receiver_spin")
-        if way is None and spin is not None:
-            way = _waiting(spin)
-        if way is not None:
-            label = _label(prefix, "receiver")
-            yield _EndValue(f"{prefix}receiver", label, way, way == request)
-
-
-def _pinned(name: str, settings: Mapping[str, Any], values: _RecordValues) -> Iterator[_EndValue]:
-    """The CPUs of the server or the client, which may send in one flow and receive in another."""
-    side, _underscore, suffix = name.partition("_")
-    for prefix in FLOWS:
-        sends = server_sends(settings, prefix) == (side == "server")
-        for end in (side, "sender" if sends else "receiver"):
-            cpu = values.get(f"{prefix}{end}_{suffix}")
-            if isinstance(cpu, list):
-                cpu = ",".join(map(str, cpu))
-            if cpu is not None:
-                yield _EndValue(prefix + end, _label(prefix, end), cpu, cpu == settings.get(name))
+            yield _label(prefix, end), None if value is None else form(value)
 
 
 def _label(prefix: str, end: str) -> str:
@@ -368,29 +310,28 @@ def _label(prefix: str, end: str) -> str:
     return _("{end} {way}", end=_ENDS[end], way=FLOWS[prefix])
 
 
-def _in_words(name: str, reports: Sequence[_EndValue]) -> str:
+def _in_words(name: str, reports: Sequence[tuple[str, Any]]) -> str:
     """One value if all ends report the same value, otherwise the values of each end."""
     if not reports:
         return ""
     of_ends: dict[str, list[Any]] = {}
-    for report in reports:
-        distinct = of_ends.setdefault(report.label, [])
-        if report.value not in distinct:
-            distinct.append(report.value)
+    for label, value in reports:
+        distinct = of_ends.setdefault(label, [])
+        if value not in distinct:
+            distinct.append(value)
     texts: dict[str, str] = {}
     for label, values in of_ends.items():
-        if len(values) > MOST_SHOWN:
-            low, high = (_one(name, value) for value in (min(values), max(values)))
-            texts[label] = _("{low} to {high}", low=low, high=high)
-        else:
-            texts[label] = joined(" / ", [_one(name, value) for value in values])
+        several = len(values) > MOST_SHOWN
+        words = [
+            value if isinstance(value, Message) else setting_value(name, value)
+            for value in ((min(values), max(values)) if several else values)
+        ]
+        texts[label] = (
+            _("{low} to {high}", low=words[0], high=words[1]) if several else joined(" / ", words)
+        )
     if len(set(texts.values())) == 1:
         return next(iter(texts.values()))
     return joined(", ", [joined(" ", [label, text]) for label, text in texts.items()])
-
-
-def _one(name: str, value: Any) -> str:
-    return value if isinstance(value, Message) else setting_value(name, value)
 
 
 def _waiting(value: Any) -> str:

@@ -247,9 +247,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def environment(folder: Path, wording: Wording) -> Environment:
-    """The environment for the templates in a folder. Messages are translated, and all text is
-    escaped, including text from a catalogue.
-    """
+    """The environment for the templates in a folder: messages are translated, and escaped."""
     import jinja2
     from markupsafe import escape
 

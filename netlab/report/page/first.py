@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name, labels_of, role_of
 from netlab.kinds import KINDS
 from netlab.messages import Message, _, counted, joined
 from netlab.report.draw.plot import Picture
-from netlab.report.first_picture import pictures
-from netlab.report.first_picture.scenes import FirstPicture
 from netlab.report.page.coverage import HostFacts
-from netlab.report.sections import FirstLines
-from netlab.report.tables.elements import AnswerLine
 from netlab.report.text.phrases import listed
 from netlab.results.labels import SYSTEMS, setting_name, setting_value
-from netlab.results.layout import ROWS, Layout, level, levels_of
+from netlab.results.layout import ROWS, level, levels_of
 from netlab.store.plan import Plan
 from netlab.trial.record import STATUSES, Record, Status, utc_of
 from netlab.units import format_rate
@@ -40,56 +34,6 @@ _PLACE = re.compile(r'<img data-drawing="(\d+)"')
 """A place for a drawing. No text can contain this, because each ``<`` in a text is escaped."""
 
 
-@dataclass(frozen=True, slots=True)
-class First:
-    """The contents of the first screen."""
-
-    lines: FirstLines
-    pictures: tuple[FirstPicture, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LineTarget:
-    """The link targets of a line: key of its main cell, and two anchors. An empty field means
-    that there is no target.
-    """
-
-    cell: str
-    section: str
-    chart: str
-
-
-def first_of(
-    lines: FirstLines,
-    records: Sequence[Record],
-    layout: Layout,
-    link: Link | None,
-    charts: Sequence[object],
-) -> First:
-    """The first screen with its pictures, which are made from records and untranslated charts."""
-    return First(lines, pictures(records, layout, link, charts, lines.judged))
-
-
-def anchors(
-    sections: Iterable[str], grids: Mapping[str, str], charts: Sequence[str]
-) -> Callable[[AnswerLine], LineTarget]:
-    """A function that returns the link targets of a line. ``grids`` maps a cell of a stream to the
-    anchor of its tables.
-    """
-    section_names = frozenset(sections)
-
-    def target(answer: AnswerLine) -> LineTarget:
-        cell = answer.cells[0] if answer.cells else ""
-        section = answer.section if answer.section in section_names else grids.get(cell, "")
-        if section == answer.section and answer.table:
-            section = f"{section}-{answer.table}"
-        matches = (name for name in charts if answer.chart and name.startswith(answer.chart))
-        chart = next(matches, "")
-        return LineTarget(cell, section, f"chart-{chart}" if chart else "")
-
-    return target
-
-
 def strip(
     run: Run, records: Sequence[Record], hosts: Sequence[HostFacts]
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -100,26 +44,16 @@ def strip(
     cells = {record.cell: False for record in records}
     for record in records:
         cells[record.cell] |= record.status == Status.OK
-    facts = [
-        (
-            _("ok"),
-            counted(
-                "{ok} of {number} cell",
-                "{ok} of {number} cells",
-                len(cells),
-                ok=f"{sum(cells.values()):,}",
-            ),
-        )
-    ]
+    ok = f"{sum(cells.values()):,}"
+    with_result = counted("{ok} of {number} cell", "{ok} of {number} cells", len(cells), ok=ok)
+    facts = [(_("ok"), with_result)]
     times = [at for record in records if (at := utc_of(record.started_at))]
     if len(times) > 1:
         seconds = round((max(times) - min(times)).total_seconds())
         minutes = max(1, round(seconds / 60))
-        duration = (
-            counted("{number} minute", "{number} minutes", minutes)
-            if minutes < 120
-            else _("{hours} h", hours=f"{minutes / 60:.1f}")
-        )
+        duration = counted("{number} minute", "{number} minutes", minutes)
+        if minutes >= 120:
+            duration = _("{hours} h", hours=f"{minutes / 60:.1f}")
         facts.append((_("duration"), duration))
     if run.plan.link is not None:
         facts.append((_("link"), joined("", [format_rate(run.plan.link.rate_bit_per_s)])))
@@ -129,17 +63,11 @@ def strip(
     elif netlabs:
         facts.append((_("measured by"), joined(", ", [f"netlab {name}" for name in netlabs])))
     names = _hosts(hosts, records)
-    return (
-        *((name, (value,)) for name, value in facts),
-        *([(_("hosts"), names)] if names else []),
-    )
+    return (*((name, (value,)) for name, value in facts), *([(_("hosts"), names)] if names else []))
 
 
 def _hosts(hosts: Sequence[HostFacts], records: Sequence[Record]) -> tuple[str, ...]:
-    """The hosts and the name of each system, or the number of hosts if there are many.
-
-    If no hosts were recorded, this function returns the systems that the pairings name.
-    """
+    """The hosts by system, or the number of many hosts; without hosts, the pairings' systems."""
     if not hosts:
         letters = dict.fromkeys(c for r in records if "+" not in r.pairing for c in r.pairing)
         system_names = [SYSTEMS[letter] for letter in letters if letter in SYSTEMS]
@@ -183,18 +111,6 @@ def opening(plan: Plan, records: Sequence[Record]) -> tuple[str, ...]:
 
     A sentence whose facts are unknown is left out. An imported run has no hosts and no times.
     """
-    sentences = [
-        _what(records, imported=plan.source is not None),
-        _varied(records),
-        _between(records),
-        _when(records),
-        _ended(records),
-    ]
-    return tuple(sentence for sentence in sentences if sentence)
-
-
-def _what(records: Sequence[Record], *, imported: bool) -> str:
-    """A text such as ``Measured: the throughput of streams over TCP, messages of 64 bytes.``"""
     subjects = []
     for test in dict.fromkeys(record.test for record in records):
         own = [record for record in records if record.test == test]
@@ -204,44 +120,43 @@ def _what(records: Sequence[Record], *, imported: bool) -> str:
             subject = _("{test} over {protocols}", test=subject, protocols=listed(protocols))
         subjects.append(joined(", ", [subject, *_sizes(own)]))
     if not subjects:
-        return ""
-    if imported:
-        return _("Printed in a document: {tests}.", tests=joined("; ", subjects))
-    return _("Measured: {tests}.", tests=joined("; ", subjects))
+        what = ""
+    elif plan.source is not None:
+        what = _("Printed in a document: {tests}.", tests=joined("; ", subjects))
+    else:
+        what = _("Measured: {tests}.", tests=joined("; ", subjects))
+    sentences = (what, _varied(records), _between(records), _when(records), _ended(records))
+    return tuple(filter(None, sentences))
 
 
 def _sizes(records: Sequence[Record]) -> list[str]:
     """The sizes of messages or frames, such as ``messages of 64 to 1,472 bytes (5 sizes)``."""
-    messages = sorted(n for n in levels_of(records, "message_bytes") if isinstance(n, int))
-    if len(messages) == 1:
-        size = messages[0]
-        return [counted("messages of {number} byte", "messages of {number} bytes", size)]
-    if messages:
-        return [
-            counted(
-                "messages of {least} to {most} bytes ({number} size)",
-                "messages of {least} to {most} bytes ({number} sizes)",
-                len(messages),
-                **_ends(messages),
-            )
-        ]
-    frames = sorted(n for n in levels_of(records, "frame_bytes") if isinstance(n, int))
-    if len(frames) == 1:
-        return [_("frames of {size} bytes", size=f"{frames[0]:,}")]
-    if frames:
-        return [
-            counted(
-                "frames of {least} to {most} bytes ({number} size)",
-                "frames of {least} to {most} bytes ({number} sizes)",
-                len(frames),
-                **_ends(frames),
-            )
-        ]
-    return []
-
-
-def _ends(sizes: Sequence[int]) -> dict[str, str]:
-    return {"least": f"{sizes[0]:,}", "most": f"{sizes[-1]:,}"}
+    messages, frames = (
+        sorted(n for n in levels_of(records, name) if isinstance(n, int))
+        for name in ("message_bytes", "frame_bytes")
+    )
+    sizes = messages or frames
+    if not sizes:
+        return []
+    ends = {"least": f"{sizes[0]:,}", "most": f"{sizes[-1]:,}"}
+    if frames and not messages:
+        several = counted(
+            "frames of {least} to {most} bytes ({number} size)",
+            "frames of {least} to {most} bytes ({number} sizes)",
+            len(sizes),
+            **ends,
+        )
+        return [_("frames of {size} bytes", size=ends["least"]) if len(sizes) == 1 else several]
+    if len(sizes) == 1:
+        return [counted("messages of {number} byte", "messages of {number} bytes", sizes[0])]
+    return [
+        counted(
+            "messages of {least} to {most} bytes ({number} size)",
+            "messages of {least} to {most} bytes ({number} sizes)",
+            len(sizes),
+            **ends,
+        )
+    ]
 
 
 def _varied(records: Sequence[Record]) -> str:
@@ -272,15 +187,13 @@ def _varied(records: Sequence[Record]) -> str:
 
 def _span(name: str, levels: Sequence[Any]) -> str:
     """A range or a list, such as ``16 KiB to 64 KiB``, ``cubic, bbr`` or ``16 KiB, auto``."""
-    numbers = [setting_value(name, value) for value in levels if _is_number(value)]
-    texts = [setting_value(name, value) for value in levels if not _is_number(value)]
-    if len(numbers) > 2:
+    words: dict[bool, list[str]] = {True: [], False: []}
+    for value in levels:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        words[is_number].append(setting_value(name, value))
+    if len(numbers := words[True]) > 2:
         numbers = [_("{least} to {most}", least=numbers[0], most=numbers[-1])]
-    return joined(", ", [*numbers, *texts])
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return joined(", ", [*numbers, *words[False]])
 
 
 def _between(records: Sequence[Record]) -> str:
@@ -294,9 +207,10 @@ def _between(records: Sequence[Record]) -> str:
             hosts=counted("{number} host", "{number} hosts", len(hosts)),
         )
     number = len(pairings)
-    if not pairings or number > _MAX_NAMED:
-        sentence = counted("Between: {number} pairing.", "Between: {number} pairings.", number)
-        return sentence if pairings else ""
+    if not pairings:
+        return ""
+    if number > _MAX_NAMED:
+        return counted("Between: {number} pairing.", "Between: {number} pairings.", number)
     names = listed(pairings)
     letters = dict.fromkeys(letter for pairing in pairings for letter in pairing)
     systems = [joined(" ", [letter, SYSTEMS[letter]]) for letter in letters if letter in SYSTEMS]
@@ -333,10 +247,8 @@ def _when(records: Sequence[Record]) -> str:
     first, last = times[0], times[-1]
     day, begin, end = first.date(), f"{first:%H:%M}", f"{last:%H:%M}"
     if day != last.date():
-        period = _(
-            "from {day} {begin} to {last_day} {end} UTC",
-            **{"day": day, "begin": begin, "last_day": last.date(), "end": end},
-        )
+        ends = {"day": day, "begin": begin, "last_day": last.date(), "end": end}
+        period = _("from {day} {begin} to {last_day} {end} UTC", **ends)
     elif begin == end:
         period = _("on {day} at {time} UTC", day=day, time=begin)
     else:

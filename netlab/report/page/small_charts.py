@@ -14,7 +14,7 @@ from netlab.findings.finding import Kind
 from netlab.findings.tcp_series import recoveries_of
 from netlab.kinds.latency_under_load.phases import interval_rates, short, thinned, timeline_of
 from netlab.kinds.latency_under_load.tables import PHASE_WORDS
-from netlab.messages import _, sentence_case
+from netlab.messages import Message, _, sentence_case
 from netlab.report.tables.elements import Curve
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.results.quantities import quantities_of
@@ -71,14 +71,10 @@ def findings_by_cell(run: Analysis) -> dict[str, tuple[CellFinding, ...]]:
     by_cell: dict[str, list[CellFinding]] = {}
     for finding in run.findings:
         words = sentence(finding, index)
+        advice = _("{statement}.", statement=sentence_case(finding.advice))
         for cell in finding.cells:
-            of_cell = CellFinding(
-                sentence=words,
-                kind=finding.kind,
-                advice=_("{statement}.", statement=sentence_case(finding.advice)),
-                evidence=finding.evidence,
-                trials=tuple(trial for key, trial in finding.trials if key == cell),
-            )
+            trials = tuple(trial for key, trial in finding.trials if key == cell)
+            of_cell = CellFinding(words, finding.kind, advice, finding.evidence, trials)
             by_cell.setdefault(cell, []).append(of_cell)
     return {cell: tuple(findings) for cell, findings in by_cell.items()}
 
@@ -120,8 +116,8 @@ def marks_of(
         series = tcp_series_of(record.values, flow) if Kind.LOSS_RECOVERY in kinds else None
         for recovery in recoveries_of(series) if series is not None else ():
             length_s = recovery.length_us / 1e6
-            words = _("recovery from loss, {time}", time=_time(length_s))
-            marks.append(_mark(record, recovery.from_us / 1e6, length_s, words))
+            words = _("recovery from loss, {time}")
+            marks.append(_mark(record, recovery.from_us / 1e6, length_s, words, length_s))
         for kind in (Kind.DIPS_UNEXPLAINED, Kind.DIPS_CONGESTION):
             if kind in kinds and record.trial in (kinds[kind].trials or (record.trial,)):
                 marks += _dips(record, flow, kinds[kind].evidence)
@@ -144,19 +140,19 @@ def _gaps(record: Record, flow: str) -> Iterator[SeriesMark]:
     """The gaps in which the receiver got no data, if they amount to an interruption."""
     if not any(interruption.flow == flow for interruption in interruptions(record)):
         return
-    pairs = record.values.get(f"{flow}receiver_gaps")
+    pairs: Any = record.values.get(f"{flow}receiver_gaps")
     if not isinstance(pairs, list):
         return
     gaps = [
         (begin, length)
         for begin, length in zip(pairs[::2], pairs[1::2], strict=False)
-        if type(begin) is int and type(length) is int and begin >= 0 < length
+        if type(begin) is type(length) is int and begin >= 0 < length
     ]
     longest = max((length for _begin, length in gaps), default=0)
     for begin, length in gaps:
         if length >= LEAST_OF_LONGEST * longest:
-            words = _("no data for {time}", time=_time(length / 1e9))
-            yield _mark(record, begin / 1e9, length / 1e9, words)
+            words = _("no data for {time}")
+            yield _mark(record, begin / 1e9, length / 1e9, words, length / 1e9)
 
 
 def _dips(record: Record, flow: str, evidence: Mapping[str, float]) -> Iterator[SeriesMark]:
@@ -171,16 +167,15 @@ def _dips(record: Record, flow: str, evidence: Mapping[str, float]) -> Iterator[
     for begin, end in pairwise(edges):
         if begin < end <= len(series):
             lowest = min(range(begin, end), key=series.__getitem__)
-            words = _("dip, every {time}", time=_time(period_ns / 1e9))
-            yield _mark(record, lowest * interval_ns / 1e9, interval_ns / 1e9, words)
+            from_s, length_s = lowest * interval_ns / 1e9, interval_ns / 1e9
+            yield _mark(record, from_s, length_s, _("dip, every {time}"), period_ns / 1e9)
 
 
-def _mark(record: Record, from_s: float, length_s: float, words: str) -> SeriesMark:
-    return SeriesMark(round(from_s, 6), round(from_s + length_s, 6), words, record.trial)
-
-
-def _time(seconds: float) -> str:
-    return format_seconds(float(f"{seconds:.3g}"))
+def _mark(
+    record: Record, from_s: float, length_s: float, words: Message, time_s: float
+) -> SeriesMark:
+    text = _(words.id, time=format_seconds(float(f"{time_s:.3g}")))
+    return SeriesMark(round(from_s, 6), round(from_s + length_s, 6), text, record.trial)
 
 
 # Charts
@@ -231,7 +226,16 @@ def small_charts(
             for chart in _over_window(drawn, flow, ceilings.get(flow))
         ]
     if not charts:
-        charts += _by_trial(trials)
+        # The figure of each trial, for a test that records no series over its window.
+        for quantity in dict.fromkeys(q for r in trials for q in quantities_of(r)):
+            figures = [(r.trial, quantity.in_unit(r)) for r in trials]
+            points = [(float(trial), short(value)) for trial, value in figures if value is not None]
+            if len(points) > 1:
+                title = _("{quantity}, trial by trial", quantity=sentence_case(quantity.name))
+                line = Curve(_("trials"), 0, tuple(points), joined=False)
+                ends = _mean_of([value for _trial, value in points])
+                names = (title, _("number of the trial"), quantity.unit)
+                charts.append(SmallChart(*names, (line,), mean=ends, from_zero=False))
     for flow in FLOWS:
         charts += _tcp_charts(drawn, flow)
     charts += _of_round_trips(drawn)
@@ -256,9 +260,9 @@ def _over_window(
             measured.append((record, interval_rates(series, interval_ns, elapsed_ns)))
     if measured:
         yield SmallChart(
-            _("Throughput {way} within the window", way=FLOWS[flow])
-            if flow
-            else _("Throughput within the window"),
+            _in_flow(
+                flow, _("Throughput within the window"), _("Throughput {way} within the window")
+            ),
             _IN_WINDOW,
             "Mbit/s",
             _lines(measured),
@@ -269,9 +273,7 @@ def _over_window(
 
 
 def _around_load(trials: Sequence[Record]) -> Iterator[SmallChart]:
-    """Single round trips before, during and after the load. A lost round trip is drawn at the
-    height of the longest one.
-    """
+    """Round trips before, during and after the load; a lost one is as high as the longest."""
     timelines = [
         (record, timeline, opened_ns)
         for record in trials
@@ -309,23 +311,6 @@ def _around_load(trials: Sequence[Record]) -> Iterator[SmallChart]:
     )
 
 
-def _by_trial(trials: Sequence[Record]) -> Iterator[SmallChart]:
-    """The figure of each trial, for a test that records no series over its window."""
-    quantities = dict.fromkeys(q for r in trials for q in quantities_of(r))
-    for quantity in quantities:
-        figures = [(r.trial, quantity.in_unit(r)) for r in trials]
-        points = [(float(trial), short(value)) for trial, value in figures if value is not None]
-        if len(points) > 1:
-            yield SmallChart(
-                _("{quantity}, trial by trial", quantity=sentence_case(quantity.name)),
-                _("number of the trial"),
-                quantity.unit,
-                (Curve(_("trials"), 0, tuple(points), joined=False),),
-                mean=_mean_of([value for _trial, value in points]),
-                from_zero=False,
-            )
-
-
 def _mean_of(values: Sequence[float]) -> tuple[float, float, float] | None:
     """(low, mean, high) by Student's t; ``None`` for fewer than three trials."""
     if len(values) < MIN_TRIALS:
@@ -335,9 +320,7 @@ def _mean_of(values: Sequence[float]) -> tuple[float, float, float] | None:
 
 
 def _tcp_charts(trials: Sequence[Record], flow: str) -> Iterator[SmallChart]:
-    """The sender's congestion window, the smoothed round trip that its TCP used, and the segments
-    that it retransmitted since the window opened.
-    """
+    """The sender's congestion window, smoothed round trip, and retransmitted segments."""
     own = [
         (record, series, [short(time_us / 1e6) for time_us in series.time_us])
         for record in trials
@@ -364,30 +347,30 @@ def _tcp_charts(trials: Sequence[Record], flow: str) -> Iterator[SmallChart]:
             ]
             step = max(1, -(-len(places) // _MAX_STEPS))
             again += [(times_s[at], short(series.cwnd_bytes[at] / 1024)) for at in places[::step]]
-        title = _("TCP’s congestion window")
-        if flow:
-            title = _("TCP’s congestion window {way}", way=FLOWS[flow])
+        title = _in_flow(flow, _("TCP’s congestion window"), _("TCP’s congestion window {way}"))
         mark = Curve(_("retransmitted segments"), len(windows), tuple(again), joined=False)
         yield SmallChart(title, _IN_WINDOW, "KiB", (*windows, mark) if again else windows)
     if round_trips := lines_of(lambda series: series.rtt_us, 1e3):
-        title = _("TCP’s round trip {way}", way=FLOWS[flow]) if flow else _("TCP’s round trip")
+        title = _in_flow(flow, _("TCP’s round trip"), _("TCP’s round trip {way}"))
         yield SmallChart(title, _IN_WINDOW, "ms", round_trips)
     sums = lines_of(lambda series: series.retransmissions, 1)
     if any(y for line in sums for _x, y in line.points):
-        title = _("Segments retransmitted by TCP")
-        if flow:
-            title = _("Segments retransmitted by TCP {way}", way=FLOWS[flow])
+        in_flow = _("Segments retransmitted by TCP {way}")
+        title = _in_flow(flow, _("Segments retransmitted by TCP"), in_flow)
         yield SmallChart(title, _IN_WINDOW, _("segments in total"), sums)
+
+
+def _in_flow(flow: str, whole: Message, in_flow: Message) -> Message:
+    return _(in_flow.id, way=FLOWS[flow]) if flow else whole
 
 
 def _of_round_trips(trials: Sequence[Record]) -> Iterator[SmallChart]:
     """The percentiles of the round trips, up to the 99th, and the first round trips."""
     distributions: list[tuple[Record, _Points]] = []
     for record in trials:
-        histogram = record.histogram("rtt_histogram")
-        if histogram is None:
-            continue
         points: _Points = []
+        if (histogram := record.histogram("rtt_histogram")) is None:
+            continue
         last = -1.0
         sums = accumulate(histogram.counts.values())
         for bucket, count in zip(histogram.counts, sums, strict=True):
@@ -397,12 +380,8 @@ def _of_round_trips(trials: Sequence[Record]) -> Iterator[SmallChart]:
                 points.append((short(share), short(middle_of(bucket, histogram.bits) / 1e3)))
         distributions.append((record, points))
     if any(points for _record, points in distributions):
-        yield SmallChart(
-            _("Distribution of the round trips"),
-            _("percentile of the round trips"),
-            "µs",
-            _lines(distributions),
-        )
+        names = (_("Distribution of the round trips"), _("percentile of the round trips"), "µs")
+        yield SmallChart(*names, _lines(distributions))
     firsts: list[tuple[Record, _Points]] = [
         (record, [(float(n), short(rtt_ns / 1e3)) for n, rtt_ns in enumerate(series, start=1)])
         for record in trials
@@ -414,9 +393,7 @@ def _of_round_trips(trials: Sequence[Record]) -> Iterator[SmallChart]:
 
 
 def _of_searches(trials: Sequence[Record]) -> Iterator[SmallChart]:
-    """The throughput around the largest payload, and the rates that each search tried, in order:
-    points for rates that passed, and for others.
-    """
+    """The throughput around the largest payload, and the rates that each search tried."""
     swept: list[tuple[Record, _Points]] = []
     for record in trials:
         sizes = record.series("sweep_message_bytes")
@@ -425,12 +402,8 @@ def _of_searches(trials: Sequence[Record]) -> Iterator[SmallChart]:
             pairs = sorted(zip(sizes, rates, strict=True))
             swept.append((record, [(size, short(rate / 1e6)) for size, rate in pairs]))
     if swept:
-        yield SmallChart(
-            _("Throughput around the largest payload"),
-            _("message size, bytes"),
-            "Mbit/s",
-            _lines(swept, joined=False),
-        )
+        names = (_("Throughput around the largest payload"), _("message size, bytes"), "Mbit/s")
+        yield SmallChart(*names, _lines(swept, joined=False))
     for record in trials:
         shares, verdicts = record.series("trial_line_share"), record.series("trial_verdict")
         if not shares or len(shares) != len(verdicts):
@@ -438,17 +411,12 @@ def _of_searches(trials: Sequence[Record]) -> Iterator[SmallChart]:
         tries = list(enumerate(zip(shares, verdicts, strict=True), start=1))
         lines = [
             Curve(label, place, tuple(points), joined=False)
-            for place, (label, passed) in enumerate(
-                ((_("passed"), True), (_("did not pass"), False))
-            )
-            if (points := [(float(n), short(100 * s)) for n, (s, v) in tries if (v == 0) is passed])
+            for place, label in enumerate((_("passed"), _("did not pass")))
+            if (points := [(float(n), short(100 * s)) for n, (s, v) in tries if (v != 0) == place])
         ]
-        yield SmallChart(
-            _("Rates tried by search {number}", number=record.trial),
-            _("number of the trial"),
-            _("% of the line rate"),
-            tuple(lines),
-        )
+        title = _("Rates tried by search {number}", number=record.trial)
+        number = _("number of the trial")
+        yield SmallChart(title, number, _("% of the line rate"), tuple(lines))
 
 
 def _lines(

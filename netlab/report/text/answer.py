@@ -24,7 +24,16 @@ MOST_SENTENCES = 3
 def answer_of(folder: Path) -> str:
     """The lines about the run in ``folder``. Trials without a result are left out."""
     run = load(folder, in_english)
-    return "\n".join([*_figures(run), *_why(run), f"more: netlab report {folder}"])
+    lines = [*_figures(run)]
+    # The findings that explain the figures, the most important first.
+    of_cells = [finding for finding in run.findings if finding.cells]
+    order = leading_kinds(run.findings)
+    ranking = [finding for kind in order for finding in of_cells if finding.kind is kind]
+    for finding in ranking[:MOST_SENTENCES]:
+        lines.append(finding.sentence or "")
+        if finding.severity == "warning" and finding.advice:
+            lines.append(f"  {finding.advice}")
+    return "\n".join([*lines, f"more: netlab report {folder}"])
 
 
 def _figures(run: Analysis) -> Iterator[str]:
@@ -49,17 +58,6 @@ def _figures(run: Analysis) -> Iterator[str]:
         timeline = timeline_of(record) if record.test == UNDER_LOAD else None
         if timeline is not None:
             yield from load_figure(timeline)
-
-
-def _why(run: Analysis) -> Iterator[str]:
-    """The findings that explain the figures, the most important first."""
-    order = leading_kinds(run.findings)
-    of_cells = [finding for finding in run.findings if finding.cells]
-    ranking = [finding for kind in order for finding in of_cells if finding.kind is kind]
-    for finding in ranking[:MOST_SENTENCES]:
-        yield finding.sentence or ""
-        if finding.severity == "warning" and finding.advice:
-            yield f"  {finding.advice}"
 
 
 WIDTH = 60
@@ -100,7 +98,11 @@ def load_figure(timeline: LoadTimeline, width: int = WIDTH) -> Iterator[str]:
         most = max((value for value in means if value is not None), default=0.0)
         name = str(FLOWS[flow]) or "load"
         yield f"{name:{LABEL}}{_bars(means)}  up to {plain_figures(most, 4)} Mbit/s"
-    yield f"{'':{LABEL}}{_phases(timeline, end_s, width)}  {plain_figures(end_s, 3)} s".rstrip()
+    phases = [" "] * width
+    for name, (begin_s, until_s) in timeline.phases.items():
+        begin, end = (_column(at_s, end_s, width) for at_s in (begin_s, until_s))
+        phases[begin:end] = name.ljust(end - begin, "·")[: end - begin]
+    yield f"{'':{LABEL}}{''.join(phases)}  {plain_figures(end_s, 3)} s".rstrip()
 
 
 def _column(at_s: float, end_s: float, width: int) -> int:
@@ -108,21 +110,9 @@ def _column(at_s: float, end_s: float, width: int) -> int:
 
 
 def _bars(values: Sequence[float | None]) -> str:
-    """A block character for each value, and a space for ``None``.
-
-    The height of the block is the value's share of the largest value.
-    """
+    """Blocks as high as each value's share of the largest value, and spaces for ``None``."""
     most = max((value for value in values if value is not None), default=0.0) or 1.0
     last = len(BLOCKS) - 1
     return "".join(
         " " if value is None else BLOCKS[min(last, round(last * value / most))] for value in values
     )
-
-
-def _phases(timeline: LoadTimeline, end_s: float, width: int) -> str:
-    line = [" "] * width
-    for name, (begin_s, until_s) in timeline.phases.items():
-        first, last = (_column(at_s, end_s, width) for at_s in (begin_s, until_s))
-        for at, letter in enumerate(name.ljust(last - first, "·")[: last - first], start=first):
-            line[at] = letter
-    return "".join(line)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import Formatter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from netlab.findings.catalogue import expect_words, words_of
 from netlab.findings.finding import Finding, Group, Kind
@@ -42,10 +42,7 @@ def sentence(finding: Finding, index: RunIndex) -> Message:
 
 
 def statement(finding: Finding, index: RunIndex | None = None) -> Message:
-    """The statement of a finding, without its group of cells and its full stop.
-
-    Values that depend on other cells of the run are left out if ``index`` is ``None``.
-    """
+    """The statement without group and full stop; without ``index``, also without other cells."""
     kind = finding.kind
     templates = kind.says or (_LIMITED if kind.limit else ())
     text = _filled(templates, finding, index) or _("finding {kind}", kind=str(kind))
@@ -91,18 +88,16 @@ def why(finding: Finding, *, begins: bool = True) -> Message:
 def _filled(
     templates: Templates, finding: Finding, index: RunIndex | None = None
 ) -> Message | None:
-    return filled(templates, lambda name: _value(name, finding, index))
+    def value(name: str) -> str | None:
+        if name in _OF_CELLS:
+            return None if index is None else _OF_CELLS[name](finding, index)
+        if name in _OF_FINDING:
+            return _OF_FINDING[name](finding)
+        if name in finding.words:
+            return finding.words[name] or None
+        return value_of(name, finding.evidence)
 
-
-def _value(name: str, finding: Finding, index: RunIndex | None) -> str | None:
-    """The value of a name in a template's braces; ``None`` if it is not known."""
-    if name in _OF_CELLS:
-        return None if index is None else _OF_CELLS[name](finding, index)
-    if name in _OF_FINDING:
-        return _OF_FINDING[name](finding)
-    if name in finding.words:
-        return finding.words[name] or None
-    return value_of(name, finding.evidence)
+    return filled(templates, value)
 
 
 def in_english(run: Run) -> Callable[[Finding], str]:
@@ -140,38 +135,29 @@ def findings_json(run: Analysis) -> bytes:
     depend on is absent from ``about``. The text is ASCII and ends with a line feed.
     """
     in_words = in_english(run)
-    lines = (json.dumps(_plain(finding, in_words), allow_nan=False) for finding in run.findings)
+    lines = []
+    for finding in run.findings:
+        group = finding.group
+        about = {
+            **{"host": group.host, "pairing": group.pairing, "protocol": group.protocol},
+            **{"message_bytes": group.message_bytes, "flow": group.flow},
+            "settings": dict(group.conditions),
+        }
+        document = {
+            "kind": finding.kind.name,
+            **({"value": finding.value} if finding.value else {}),
+            "severity": finding.severity,
+            "about": {name: value for name, value in about.items() if value or value == 0},
+            "cells": [*finding.cells],
+            "trials": [{"cell": cell, "trial": trial} for cell, trial in finding.trials],
+            "evidence": {name: n for name, n in finding.evidence.items() if math.isfinite(n)},
+            "words": {name: str(text) for name, text in finding.words.items()},
+            "sentence": in_words(finding),
+            "advice": str(finding.advice),
+        }
+        lines.append(json.dumps(document, allow_nan=False))
     text = ",\n".join(lines)
     return (f"[\n{text}\n]\n" if text else "[]\n").encode("ascii")
-
-
-def _plain(finding: Finding, in_words: Callable[[Finding], str]) -> Mapping[str, Any]:
-    return {
-        "kind": finding.kind.name,
-        **({"value": finding.value} if finding.value else {}),
-        "severity": finding.severity,
-        "about": _about(finding),
-        "cells": [*finding.cells],
-        "trials": [{"cell": cell, "trial": trial} for cell, trial in finding.trials],
-        "evidence": {name: n for name, n in finding.evidence.items() if math.isfinite(n)},
-        "words": {name: str(text) for name, text in finding.words.items()},
-        "sentence": in_words(finding),
-        "advice": str(finding.advice),
-    }
-
-
-def _about(finding: Finding) -> Mapping[str, Any]:
-    """The group of cells that the finding is about: only the properties that define the group."""
-    group = finding.group
-    properties = {
-        "host": group.host or None,
-        "pairing": group.pairing or None,
-        "protocol": group.protocol or None,
-        "message_bytes": group.message_bytes,
-        "flow": group.flow or None,
-    }
-    bound = {name: value for name, value in properties.items() if value is not None}
-    return {**bound, **({"settings": dict(group.conditions)} if group.conditions else {})}
 
 
 @dataclass(frozen=True)
@@ -208,10 +194,6 @@ class RunIndex:
         planned_cell = self.cells.get(cell)
         size = None if planned_cell is None else planned_cell.settings.get(AXIS)
         return size if isinstance(size, int) else None
-
-    def cells_of_group(self, cell: str) -> tuple[str, ...]:
-        """All cells with a result in the group of this cell, sorted by socket buffer size."""
-        return self.by_group.get(_common(self.cells[cell]), ())
 
 
 def _common(cell: PlannedCell) -> tuple[object, ...]:
@@ -261,18 +243,14 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{rounded(100 * share, digits)} %"
 
 
-def _time(ns: float) -> str:
-    """A time with two significant digits."""
-    return format_seconds(float(f"{ns / 1e9:.2g}")).replace("us", "µs")
+def _time(ns: float, digits: int = 2) -> str:
+    """A time with so many significant digits."""
+    return format_seconds(float(f"{ns / 1e9:.{digits}g}")).replace("us", "µs")
 
 
 def _thousands(count: float) -> str:
     """A count with two significant digits, and with a comma for thousands."""
     return f"{float(f'{count:.2g}'):,.0f}"
-
-
-def _whole(value: float) -> str:
-    return str(rounded(value, 0))
 
 
 _FORMS: Mapping[str, Callable[[float], str]] = {
@@ -293,10 +271,10 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "change_share": lambda share: ("+" if share > 0 else "") + format_share(share, 2),
     "cost_share": lambda share: percent(share, 1),
     "_share": percent,
-    "message_bytes": _whole,
-    "mtu_bytes": _whole,
+    "message_bytes": lambda size: str(rounded(size, 0)),
+    "mtu_bytes": lambda size: str(rounded(size, 0)),
     "_bytes": lambda size: format_bytes(round(size)),
-    "trip_ns": lambda ns: format_seconds(float(f"{ns / 1e9:.3g}")).replace("us", "µs"),
+    "trip_ns": lambda ns: _time(ns, 3),
     "clock_step_ns": lambda step: f"{step / 1e9:+.1f} s",
     "_ns": _time,
     "_us": lambda time_us: _time(1000 * time_us),
@@ -306,7 +284,7 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "_messages": lambda count: f"{count:,.0f}",
     "_frames": lambda count: f"{count:,.0f}",
     "ratio": lambda ratio: plain_figures(ratio, 2),
-    "": _whole,
+    "": lambda number: str(rounded(number, 0)),
 }
 """End of a figure's name → function that formats the figure; the first matching end is used."""
 
@@ -353,16 +331,15 @@ def _starving(name: str) -> Callable[[Figures], str | None]:
     return lambda figures: percent(figures[name]) if figures.get(name, 0) > STARVED else None
 
 
-def _uneven(figures: Figures) -> str | None:
-    half_ns, p90_ns = figures["send_call_median_ns"], figures["send_call_p90_ns"]
-    return _time(p90_ns) if p90_ns > 2 * half_ns else None
-
-
 _OF_SEVERAL: Mapping[str, Callable[[Figures], str | None]] = {
     "of_ceiling": lambda figures: (
         percent(figures["ceiling_share"], 1) if "ceiling_share" in figures else None
     ),
-    "uneven_p90": _uneven,
+    "uneven_p90": lambda figures: (
+        _time(figures["send_call_p90_ns"])
+        if figures["send_call_p90_ns"] > 2 * figures["send_call_median_ns"]
+        else None
+    ),
     "most_stolen": _most("sender_steal_share", "receiver_steal_share"),
     "busiest_core": _most("sender_busiest_core_share", "receiver_busiest_core_share"),
     "lost_in_socket": lambda figures: percent(
@@ -399,11 +376,10 @@ def parts(finding: Finding) -> Message:
 
 
 def _in_cells(finding: Finding, index: RunIndex) -> Message | None:
-    """A text such as ``in 7 of 13 cells (socket buffers up to 44 KiB, except 32 KiB)``.
-
-    The number of trials follows if not all trials of these cells are concerned.
-    """
-    every, concerned = index.cells_of_group(finding.cells[0]), set(finding.cells)
+    """Such as ``in 7 of 13 cells (socket buffers up to 44 KiB, except 32 KiB)``, with trials."""
+    concerned = set(finding.cells)
+    # All cells with a result in the group of the first one, by socket buffer size.
+    every = index.by_group.get(_common(index.cells[finding.cells[0]]), ())
     in_trials = finding.words.get("in_trials")
     if len(every) <= len(concerned):
         in_every = _("in every cell") if len(concerned) > 1 else None
@@ -477,17 +453,13 @@ _OF_CELLS: Mapping[str, Callable[[Finding, RunIndex], str | None]] = {
 # ---- values of the finding alone -----------------------------------------------------------------
 
 
-def _quantity(finding: Finding) -> str:
-    names = ("throughput_bit_per_s", "rtt_mean_ns")
-    in_evidence = next((name for name in names if name in finding.evidence), names[0])
-    return finding.words.get("quantity", in_evidence)
-
-
 def _amount(name: str) -> Callable[[Finding], str | None]:
     """A function that returns a throughput or the time of a round trip, with the unit."""
 
     def amount(finding: Finding) -> str | None:
-        quantity = _quantity(finding)
+        names = ("throughput_bit_per_s", "rtt_mean_ns")
+        in_evidence = next((name for name in names if name in finding.evidence), names[0])
+        quantity = finding.words.get("quantity", in_evidence)
         value = finding.evidence.get(name or quantity)
         if value is None or not quantity.endswith("_ns"):
             return None if value is None else throughput(value)
@@ -522,12 +494,9 @@ def _ends(form: int) -> Callable[[Finding], str]:
     return lambda finding: _listed(_ENDS[end][form] for end in finding.words["ends"].split(", "))
 
 
-def _requested(finding: Finding) -> str:
-    least, most = (
-        format_bytes(round(finding.evidence[name]))
-        for name in ("least_asked_bytes", "most_asked_bytes")
-    )
-    return spanned(least, most)
+def _range(form: Callable[[float], str], least: str, most: str) -> Callable[[Finding], str]:
+    """A function that returns the range of two figures, such as ``80.1 to 99.2``."""
+    return lambda finding: spanned(*(form(finding.evidence[name]) for name in (least, most)))
 
 
 def _named(finding: Finding) -> list[Message]:
@@ -558,31 +527,12 @@ def _attempts(finding: Finding) -> Message | None:
     return joined(", ", [str(value_of(name, finding.evidence)) for name in names])
 
 
-def _difference(finding: Finding) -> str:
-    least, most = (
-        f"{rounded(finding.evidence[name] / 1e6, 2):+f}"
-        for name in ("least_difference_bit_per_s", "most_difference_bit_per_s")
-    )
-    return spanned(least, most)
-
-
 def _of_bytes(finding: Finding) -> Message | None:
     """The message sizes of a finding, one or several; ``None`` if it names no size."""
     sizes = finding.words.get("message_bytes")
     if not sizes:
         return None
     return counted("{sizes} byte", "{sizes} bytes", 1 if sizes == "1" else 2, sizes=sizes)
-
-
-def _nor_others(number: int) -> Message | None:
-    if number <= 0:
-        return None
-    return counted("like one other trial", "like {number} other trials", number)
-
-
-def _outliers(finding: Finding) -> Message | None:
-    number = int(finding.evidence["outliers"])
-    return counted("{number} outlier", "{number} outliers", number) if number else None
 
 
 _OF_FINDING: Mapping[str, Callable[[Finding], str | None]] = {
@@ -597,10 +547,18 @@ _OF_FINDING: Mapping[str, Callable[[Finding], str | None]] = {
     **{name: _amount(name) for name in ("expected", "least", "most")},
     **{name: _amount(name) for name in ("mean", "mean_without", "median")},
     "means": lambda finding: _filled(_MEANS, finding),
-    "nor_others": lambda finding: _nor_others(round(finding.evidence["stray_trials"]) - 1),
-    "outliers": _outliers,
+    "nor_others": lambda finding: (
+        counted("like one other trial", "like {number} other trials", number)
+        if (number := round(finding.evidence["stray_trials"]) - 1) > 0
+        else None
+    ),
+    "outliers": lambda finding: (
+        counted("{number} outlier", "{number} outliers", number)
+        if (number := int(finding.evidence["outliers"]))
+        else None
+    ),
     "of_bytes": _of_bytes,
-    "asked": _requested,
+    "asked": _range(_FORMS["_bytes"], "least_asked_bytes", "most_asked_bytes"),
     "ends": _ends(0),
     "of_ends": _ends(1),
     "its_cells": lambda finding: counted(_CELLS.id, _CELLS.many, len(finding.cells)),
@@ -610,7 +568,10 @@ _OF_FINDING: Mapping[str, Callable[[Finding], str | None]] = {
     ),
     "savings": lambda finding: joined(", ", _named(finding)),
     "controls": lambda finding: joined("; ", (joined(": ", w) for w in finding.words.items())),
-    "difference": _difference,
+    "difference": _range(
+        lambda rate: f"{rounded(rate / 1e6, 2):+f}",
+        *("least_difference_bit_per_s", "most_difference_bit_per_s"),
+    ),
     "attempts": _attempts,
     "when": _when,
     "why": why,

@@ -19,19 +19,13 @@ _GIGABIT = 1e9
 
 def share_words(throughput_bit_per_s: float, ceiling_bit_per_s: float) -> Message:
     """A text such as ``99.1 % of the wire ceiling (94.15 Mbit/s)``."""
-    share = throughput_bit_per_s / ceiling_bit_per_s
-    return _(
-        "{share} % of the wire ceiling ({ceiling})",
-        share=f"{100 * share:.1f}",
-        ceiling=format_rate(ceiling_bit_per_s),
-    )
+    share = f"{100 * (throughput_bit_per_s / ceiling_bit_per_s):.1f}"
+    ceiling = format_rate(ceiling_bit_per_s)
+    return _("{share} % of the wire ceiling ({ceiling})", share=share, ceiling=ceiling)
 
 
 def throughput(bit_per_s: float) -> str:
-    """A rate in Mbit/s with two decimals, or from 1000 Mbit/s upwards in Gbit/s with three.
-
-    The tables have the same format, so that a reader can find the figure there.
-    """
+    """A rate as in the tables: Mbit/s with two decimals, or Gbit/s from 1000 Mbit/s with three."""
     unit, scale = rate_unit(bit_per_s)
     return f"{figure(bit_per_s / scale, 3 if scale == _GIGABIT else 2)} {unit}"
 
@@ -69,11 +63,7 @@ def in_us(seconds: float) -> str:
 
 
 def with_interval(value: float, half_width: float) -> Message:
-    """A text such as ``93.27 ± 0.48``.
-
-    The interval has two significant digits but at most four decimals; the value has as many
-    decimals as the interval.
-    """
+    """Such as ``93.27 ± 0.48``: two digits of interval (four decimals at most), value alike."""
     decimals = 2
     if half_width > 0:
         decimals = min(4, max(0, 1 - math.floor(math.log10(half_width))))
@@ -96,20 +86,20 @@ RISES = 1.1
 
 
 def rise_words(trials: Sequence[Record], load: str = "") -> Message:
-    """A text such as ``Under load round trips rise from 0.10 ms to 122 ms (LL, UDP up, …)``.
-
-    ``trials``: all trials of one cell that have a result. ``load``: the name of the cell.
-    """
+    """``Under load round trips rise from 0.1 ms to 122 ms (LL, …)`` for one cell's results."""
     idle_ms, load_ms = (mean_ms(trials, f"{phase}_rtt_p50_ns") for phase in ("idle", "loaded"))
-    conditions = joined(", ", [word for word in (load, *_carried(trials)) if word])
+    carried = []
+    for flow in trials[0].flows:
+        own = (trial.flow(flow).throughput_bit_per_s for trial in trials)
+        if rates := [rate for rate in own if rate is not None]:
+            # If data went both ways, each direction has its own figure.
+            carried.append(joined(" ", [throughput(mean(rates)), *([FLOWS[flow]] if flow else [])]))
+    conditions = joined(", ", filter(None, [load, listed(carried) if carried else ""]))
     if load_ms is None:
-        loss_clause = _(
-            "Under load at least half of the requests are lost ({load})", load=conditions
-        )
-        idle_clause = (
-            [] if idle_ms is None else [_("{time} before the load", time=time_words(idle_ms))]
-        )
-        return joined("; ", [loss_clause, *idle_clause])
+        lost = _("Under load at least half of the requests are lost ({load})", load=conditions)
+        if idle_ms is None:
+            return lost
+        return joined("; ", [lost, _("{time} before the load", time=time_words(idle_ms))])
     ends = {"loaded": time_words(load_ms), "load": conditions}
     if idle_ms is None:
         return _("Under load a round trip takes {loaded} ({load})", **ends)
@@ -156,16 +146,3 @@ def mean_ms(trials: Sequence[Record], name: str) -> float | None:
 def _numbers_ms(trials: Sequence[Record], name: str) -> list[float]:
     times_ns = (trial.number(name) for trial in trials)
     return [time_ns / 1e6 for time_ns in times_ns if time_ns is not None]
-
-
-def _carried(trials: Sequence[Record]) -> list[str]:
-    """The throughput of the load. If data went both ways, each direction has its own figure."""
-    carried = []
-    for flow in trials[0].flows:
-        rates = [
-            rate for trial in trials if (rate := trial.flow(flow).throughput_bit_per_s) is not None
-        ]
-        if rates:
-            words = [throughput(mean(rates)), *([FLOWS[flow]] if flow else [])]
-            carried.append(joined(" ", words))
-    return [listed(carried)] if carried else []

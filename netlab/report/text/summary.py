@@ -96,8 +96,7 @@ def all_findings(run: Analysis) -> Part | None:
             lambda finding: _("{statement}.", statement=sentence_case(statement(finding, index))),
         ),
         FigureColumn(
-            _("advice"),
-            lambda finding: _("{statement}.", statement=sentence_case(finding.advice)),
+            _("advice"), lambda finding: _("{statement}.", statement=sentence_case(finding.advice))
         ),
     ]
     sheet = table(
@@ -107,10 +106,7 @@ def all_findings(run: Analysis) -> Part | None:
         [(of_what(one.group) or _("the run"), "", one) for one in findings[:MOST_LISTED]],
     )
     return Part(
-        name=NAME,
-        title=_("Findings"),
-        paragraphs=(joined(" ", summary), _MEANS),
-        details=(sheet,),
+        name=NAME, title=_("Findings"), paragraphs=(joined(" ", summary), _MEANS), details=(sheet,)
     )
 
 
@@ -202,10 +198,7 @@ def _outliers(findings: Sequence[Finding], index: RunIndex) -> Message:
 
 
 def _ceiling(findings: Sequence[Finding], index: RunIndex) -> Message:
-    """A sentence on the group with the lowest wire ceiling, which may look like a host's fault.
-
-    A group whose throughput is below the ceiling at some buffer sizes is preferred.
-    """
+    """On the group with the lowest ceiling, rather with a fall: it may look like a host's fault."""
     full = [finding for finding in findings if finding.kind is Kind.WIRE_CEILING]
     falls = {
         _table_column(finding): finding

@@ -24,9 +24,8 @@ from benchmarks.truth.written_histories import (
 )
 from netlab.compare.history import History, history_of, read_runs
 from netlab.ethernet import Link
-from netlab.report.history import part_of
+from netlab.report.history import as_html, part_of
 from netlab.report.language.translated import Translated
-from netlab.report.page.plain import history_page
 from netlab.report.tables.elements import Chart
 from netlab.store.run_folder import RunFolder
 from netlab.version import VERSION
@@ -119,7 +118,7 @@ def test_every_text_of_the_history_page_and_its_charts_is_translated(nightly: Pa
     wording = Translated("de", Pseudo())
     history = of(nightly)
     page = Visible()
-    page.feed(history_page(history, wording))
+    page.feed(as_html(history, wording))
     part = wording.of_part(part_of(history, with_charts=True))
     texts = [text for _, text in page.found]
     for chart in part.charts:

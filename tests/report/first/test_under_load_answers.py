@@ -15,9 +15,10 @@ from made_under_load import (
 
 from netlab.findings.analysis import Analysis
 from netlab.report import Report
+from netlab.report.first_picture import pictures
 from netlab.report.first_picture.scenes import FirstPicture
 from netlab.report.language import Wording
-from netlab.report.page.first import first_of, opening
+from netlab.report.page.first import opening
 from netlab.report.page.small_charts import small_charts
 from netlab.report.sections import latency_under_load
 from netlab.report.text.answer import answer_of
@@ -126,7 +127,7 @@ def pictures_of(run: Analysis) -> tuple[FirstPicture, ...]:
     report = Report(run, Wording())
     charts = [chart for part in report.parts for chart in part.charts]
     lines, layout = report.first_lines, report.layout
-    return first_of(lines, run.trials, layout, run.plan.link, charts).pictures
+    return pictures(run.trials, layout, run.plan.link, charts, lines.judged)
 
 
 def test_the_first_picture_shows_round_trips_over_time_of_the_worst_load(make: Make) -> None:

@@ -25,7 +25,7 @@ from netlab.findings.analysis import Analysis, load, load_cells
 from netlab.report import CELLS, large
 from netlab.report.language import Wording
 from netlab.report.language.translated import Translated
-from netlab.report.large import LargeReport, report_of
+from netlab.report.large import LargeReport, report_of, sample_of
 from netlab.report.live import watch
 from netlab.report.text.findings import findings_json
 from netlab.results.arrow import run_parts as large_runs
@@ -127,7 +127,8 @@ def test_a_large_report_shows_every_section_and_the_findings_of_the_whole_run(
         for sheet in (*part.sheets, *part.details):
             assert sheet.title in text
     # All cells are in the sample, so the findings are those of the whole run.
-    assert sorted(map(repr, report.sample.findings)) == sorted(map(repr, written.whole.findings))
+    sample = sample_of(written.folder, report.run.plan)
+    assert sorted(map(repr, sample.findings)) == sorted(map(repr, written.whole.findings))
     for chart in (chart for part in report.parts for chart in part.charts):
         assert (written.folder / "charts" / f"{chart.name}.svg").is_file()
         assert len(chart.rows) <= 40 >= len(chart.columns)  # type: ignore[union-attr]  # heat maps
@@ -179,7 +180,7 @@ def test_json_findings_of_a_large_run_are_those_of_its_sampled_cells(
 ) -> None:
     monkeypatch.setattr(large, "SAMPLED_TRIALS", 40)
     monkeypatch.setattr("netlab.findings.analysis.load", None)  # it reads the whole run
-    sample = report_of(run, Wording()).sample
+    sample = sample_of(run, large_runs.large_run(run).plan)
     result = CliRunner().invoke(cli, ["report", str(run), "--json"], catch_exceptions=False)
     assert json.loads(result.stdout) == json.loads(findings_json(sample))
     assert (
