@@ -97,7 +97,6 @@ def _chart(
         ),
         x_label=_("message size, bytes"),
         x_ticks=tuple((x, f"{x:.0f}") for x in ticks),
-        log_x=False,
         lines=tuple(lines),
         ceilings=ceilings,
         from_zero=False,

@@ -6,143 +6,184 @@ maximum of the medium. Section 26.3 asks for the loss rate over the offered rate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from netlab.ethernet import frames_per_s
+from netlab.kinds.throughput_search import tables
 from netlab.kinds.throughput_search.rate_search import VERDICTS
-from netlab.kinds.throughput_search.tables import (
-    BURSTS,
-    LATENCIES,
-    LOADS,
-    RATES,
-    limit_words,
-    loads_of,
-    mean_at,
-)
 from netlab.messages import Message, _, joined
 from netlab.report.tables.charts import in_panels
 from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, Table, table
 from netlab.report.text.findings import filled
 from netlab.results.quantities import names_of
 from netlab.stats import mean
-from netlab.trial.figures import (
-    FigureColumn,
-    Shown,
-    Trials,
-    mean_of,
-    results_of,
-)
+from netlab.trial.figures import FigureColumn, Shown, Trials, mean_of, results_of
 from netlab.trial.host_counters import HOSTS
 from netlab.trial.record import Record
 from netlab.units import format_rate, format_share, plain_figures
 
+_SECTION = "rate-without-loss"
 _THOUSAND = 1000
 
-_BySize = dict[int, list[Record]]
+_BySize = Mapping[int, Trials]
 """Frame size → trials, the shortest frame first."""
+_Groups = Mapping[str, _BySize]
+"""Name of a pair of ports under one set of conditions → its trials by frame size."""
+_Points = tuple[tuple[float, float | None], ...]
 
 
 def part(searches: Sequence[Record]) -> Part | None:
     """The results of the throughput searches; ``None`` if the run has no such search."""
     if not searches:
         return None
-    groups = _groups(searches)
-    sheets = [
-        sheet
-        for name, by_size in groups.items()
-        for sheet in (
-            _sheet(name, by_size),
-            load_sheet(name, by_size),
-            loss_sheet(name, by_size),
-            latency_sheet(name, by_size),
-            burst_sheet(name, by_size),
-        )
-    ]
-    cpu = cpu_chart(groups)
+    named = _named(searches, _names_of(searches))
+    groups = {name: _by_size(records) for name, records in named.items()}
     return Part(
-        name="rate-without-loss",
+        name=_SECTION,
         title=_("The highest rate without loss (RFC 2544)"),
         paragraphs=_paragraphs(searches),
-        sheets=tuple(sheet for sheet in sheets if sheet is not None),
+        sheets=tuple(sheet for group in groups.items() for sheet in _sheets(*group)),
         charts=(
-            *_charts(groups),
-            *([] if cpu is None else [cpu]),
-            *loss_charts(groups),
-            *latency_charts(groups),
-            *rates_tried(groups),
+            *_bar_charts(groups),
+            *_cpu_charts(groups),
+            *_loss_charts(groups),
+            *_latency_charts(groups),
+            *_charts_of_tries(groups),
         ),
     )
 
 
-def _groups(records: Sequence[Record]) -> dict[str, _BySize]:
-    """Name of a pair of ports under one set of conditions → its trials by frame size."""
-    names = names_of(records, leaving_out=("protocol", "frame_bytes"))
-    groups: dict[str, _BySize] = {}
+def _names_of(records: Sequence[Record]) -> dict[str, str]:
+    return names_of(records, leaving_out=("protocol", "frame_bytes"))
+
+
+def _named(records: Sequence[Record], names: Mapping[str, str]) -> dict[str, list[Record]]:
+    """Name of a pair of ports under one set of conditions → its trials."""
+    groups: dict[str, list[Record]] = {}
     for record in records:
-        words = [word for word in (record.pairing, names[record.cell]) if word]
-        by_size = groups.setdefault(joined(" ", words), {})
-        by_size.setdefault(_size_of(record), []).append(record)
-    return {name: dict(sorted(by_size.items())) for name, by_size in groups.items()}
+        name = joined(" ", filter(None, (record.pairing, names[record.cell])))
+        groups.setdefault(name, []).append(record)
+    return groups
 
 
-def _size_of(record: Record) -> int:
-    return int(str(record.settings["frame_bytes"]))
+def _by_size(records: Sequence[Record]) -> _BySize:
+    by_size: dict[int, list[Record]] = {}
+    for record in records:
+        by_size.setdefault(int(str(record.settings["frame_bytes"])), []).append(record)
+    return dict(sorted(by_size.items()))
 
 
-def _all_of(by_size: _BySize) -> list[Record]:
-    return [record for trials in by_size.values() for record in trials]
-
-
-def _sheet(name: str, by_size: _BySize) -> Table:
-    loss_limits = {record.settings.get("acceptable_loss", 0) for record in _all_of(by_size)}
+def _sheets(name: str, by_size: _BySize) -> Iterator[Table]:
+    """The tables of a group that have any content."""
+    frame = _("frame, bytes")
+    every = [record for trials in by_size.values() for record in trials]
+    loss_limits = {record.settings.get("acceptable_loss", 0) for record in every}
     lossy = [format_share(loss) for loss in sorted(loss_limits) if isinstance(loss, float) and loss]
-    title = (
-        _(
-            "{group}: highest rate with a loss of at most {shares}",
-            group=name,
-            shares=_alternatives(lossy),
+    title = _("{group}: highest rate without loss", group=name)
+    if lossy:
+        shares = _alternatives(lossy)
+        title = _(
+            "{group}: highest rate with a loss of at most {shares}", group=name, shares=shares
         )
-        if lossy
-        else _("{group}: highest rate without loss", group=name)
-    )
-    rows = [(str(size), "", trials) for size, trials in by_size.items()]
-    return table(title, _("frame, bytes"), RATES, rows)
+    sizes = [(str(size), trials) for size, trials in by_size.items()]
+    yield table(title, frame, tables.RATES, [(size, "", trials) for size, trials in sizes])
+
+    hosts = [(size, (key, results_of(trials))) for size, trials in sizes for key in HOSTS]
+    loads = [
+        (joined(", ", [size, _name_of_host(*host)]), "", host)
+        for size, host in hosts
+        if any(column.shows(host) for column in tables.LOADS)
+    ]
+    if loads:
+        title = _(
+            "{group}: load at the rate found, and frames dropped in all trials of the search",
+            group=name,
+        )
+        yield table(title, _("frame, bytes; host"), tables.LOADS, loads)
+
+    losses = [(size, "", rates) for size, trials in sizes if any(rates := _losses(trials))]
+    if losses:
+        title = _("{group}: frames lost, % of those sent, by offered rate", group=name)
+        yield table(title, frame, _LOSS_COLUMNS, losses)
+
+    latencies = [
+        (joined(", ", [size, f"{100 * share:.0f} %"]), "", (trials, share))
+        for size, trials in sizes
+        for share in tables.loads_of(trials)
+    ]
+    if latencies:
+        title = _(
+            "{group}: round trips under load; the load as a share of the rate without loss",
+            group=name,
+        )
+        yield table(title, _("frame, bytes; load"), tables.LATENCIES, latencies)
+
+    bursts = [
+        (size, "", searches)
+        for size, trials in sizes
+        if (searches := [r for r in trials if r.value("back_to_back_limit") is not None])
+    ]
+    if bursts:
+        title = _("{group}: longest burst at line rate without loss", group=name)
+        yield table(title, frame, tables.BURSTS, bursts)
 
 
-def _charts(groups: dict[str, _BySize]) -> tuple[Chart, ...]:
+def _name_of_host(key: str, records: Sequence[Record]) -> str:
+    """A host in words: its role in the test, and its name."""
+    role = {"client": _("client"), "server": _("server")}.get(key, _("observed"))
+    for record in records:
+        ends = {"client": record.client, "server": record.server}
+        if name := ends.get(key, record.value(f"{key}_host")):
+            return joined(" ", [role, name])
+    return role
+
+
+def _bar_charts(groups: _Groups) -> tuple[Chart, ...]:
     """Bars for each pair of ports: share of the line rate, and frames per second.
 
     The maximum that the line carries is drawn over the bars.
     """
-    sizes = sorted({size for by_size in groups.values() for size in by_size})
-    shares = _bars(groups, sizes, "line_share", 100)
-    frames = _bars(groups, sizes, "frames_per_s", 1 / _THOUSAND)
+    sizes, ticks = _sizes(groups)
+    shares, frames = (
+        tuple(
+            Curve(label, index, _at_sizes(by_size, sizes, name, factor))
+            for index, (label, by_size) in enumerate(groups.items())
+        )
+        for name, factor in (("line_share", 100), ("frames_per_s", 1 / _THOUSAND))
+    )
     if not any(y is not None for line in frames for _, y in line.points):
         return ()
-    ticks = tuple((float(at), str(size)) for at, size in enumerate(sizes))
-    line_rate = Curve(_("line rate"), 0, tuple((x, 100.0) for x, _ in ticks))
-    over = _("frame size with header and FCS, bytes")
+    every = [
+        record for by_size in groups.values() for trials in by_size.values() for record in trials
+    ]
+    rates = {rate for record in every if (rate := record.number("line_rate_bit_per_s")) is not None}
+    theoretical = [
+        Curve(
+            _("theoretical maximum, {rate}", rate=format_rate(rate)),
+            index,
+            tuple((float(at), frames_per_s(rate, n) / _THOUSAND) for at, n in enumerate(sizes)),
+        )
+        for index, rate in enumerate(sorted(rates))
+    ]
     return (
         Chart(
-            name="rate-without-loss-share",
+            name=f"{_SECTION}-share",
             title=_("The highest rate without loss, as a share of the line rate"),
-            x_label=over,
+            x_label=_OVER_SIZE,
             x_ticks=ticks,
-            log_x=False,
             lines=shares,
-            ceilings=(line_rate,),
+            ceilings=(Curve(_("line rate"), 0, tuple((x, 100.0) for x, _ in ticks)),),
             quantity=_("share of the line rate"),
             unit="%",
             as_bars=True,
         ),
         Chart(
-            name="rate-without-loss-frames",
+            name=f"{_SECTION}-frames",
             title=_("The highest rate without loss, in frames per second"),
-            x_label=over,
+            x_label=_OVER_SIZE,
             x_ticks=ticks,
-            log_x=False,
             lines=frames,
-            ceilings=_theoretical(groups, sizes),
+            ceilings=tuple(theoretical),
             quantity=_("frames per second"),
             unit=_("thousands"),
             as_bars=True,
@@ -150,36 +191,148 @@ def _charts(groups: dict[str, _BySize]) -> tuple[Chart, ...]:
     )
 
 
-def _bars(
-    groups: dict[str, _BySize], sizes: Sequence[int], name: str, factor: float
-) -> tuple[Curve, ...]:
-    lines = []
-    for index, (label, by_size) in enumerate(groups.items()):
-        points: list[tuple[float, float | None]] = []
-        for at, size in enumerate(sizes):
-            points.append((float(at), mean_of(name, by_size.get(size, ()), factor)))
-        lines.append(Curve(label, index, tuple(points)))
-    return tuple(lines)
+_OVER_SIZE = _("frame size with header and FCS, bytes")
 
 
-def _theoretical(groups: dict[str, _BySize], sizes: Sequence[int]) -> tuple[Curve, ...]:
-    """A curve for each line rate: the frames per second that framing allows at each frame size."""
-    rates = {
-        rate: None
-        for by_size in groups.values()
-        for record in _all_of(by_size)
-        if (rate := record.number("line_rate_bit_per_s")) is not None
-    }
+def _sizes(groups: _Groups) -> tuple[list[int], tuple[tuple[float, str], ...]]:
+    """(the frame sizes of all groups, the ticks of an axis on which they are evenly spaced)."""
+    sizes = sorted({size for by_size in groups.values() for size in by_size})
+    return sizes, tuple((float(at), str(size)) for at, size in enumerate(sizes))
+
+
+def _at_sizes(by_size: _BySize, sizes: Sequence[int], name: str, factor: float) -> _Points:
     return tuple(
-        Curve(
-            _("theoretical maximum, {rate}", rate=format_rate(rate)),
-            index,
-            tuple(
-                (float(at), frames_per_s(rate, size) / _THOUSAND) for at, size in enumerate(sizes)
-            ),
-        )
-        for index, rate in enumerate(sorted(rates))
+        (float(at), mean_of(name, by_size.get(size, ()), factor)) for at, size in enumerate(sizes)
     )
+
+
+def _cpu_charts(groups: _Groups) -> Iterator[Chart]:
+    """The busiest core of each host at the rate found, if the load of any core is known."""
+    sizes, ticks = _sizes(groups)
+    lines: list[Curve] = []
+    for group, by_size in groups.items():
+        of_group = [record for trials in by_size.values() for record in trials]
+        for key in HOSTS:
+            points = _at_sizes(by_size, sizes, f"{key}_busiest_core_share", 100)
+            if any(y is not None for _, y in points):
+                words = (group, _name_of_host(key, of_group))
+                lines.append(Curve(joined(": ", words), len(lines), points, words=words))
+    if lines:
+        bars = Chart(
+            name=f"{_SECTION}-cpu",
+            title=_("Busiest core of each host at the rate found"),
+            x_label=_OVER_SIZE,
+            x_ticks=ticks,
+            lines=tuple(lines),
+            quantity=_("busy"),
+            unit="%",
+            as_bars=True,
+        )
+        yield in_panels(bars)
+
+
+def _lines(
+    groups: _Groups, of: Callable[[Trials], _Points]
+) -> Iterator[tuple[int, str, tuple[Curve, ...]]]:
+    """(number of a group, its name, a line for each frame size that has points), if it has lines.
+
+    ``of`` returns the points of the trials with one frame size.
+    """
+    for number, (name, by_size) in enumerate(groups.items(), start=1):
+        curves = (
+            Curve(_("{size} bytes", size=size), index, of(trials))
+            for index, (size, trials) in enumerate(by_size.items())
+        )
+        lines = tuple(curve for curve in curves if curve.points)
+        if lines:
+            yield number, name, lines
+
+
+def _loss_charts(groups: _Groups) -> Iterator[Chart]:
+    """Loss over the offered rate, a chart for each group, a line for each frame size."""
+
+    def points(trials: Trials) -> _Points:
+        losses, _ours = _losses(trials)
+        rates = sorted(losses) if len(losses) > 1 else []
+        return tuple((100 * share, mean(losses[share])) for share in rates)
+
+    for number, name, lines in _lines(groups, points):
+        yield Chart(
+            name=f"frame-loss-{number}",
+            title=_("{group}: frames lost over the offered rate", group=name),
+            x_label=_("offered rate, % of the line rate"),
+            x_ticks=tuple((100 * share, f"{100 * share:.0f}") for share in _TENTHS[::-1]),
+            lines=lines,
+            quantity=_("frames lost"),
+            unit="%",
+        )
+
+
+def _latency_charts(groups: _Groups) -> Iterator[Chart]:
+    """Median round trips over the load, a chart for each group, a line for each frame size."""
+
+    def points(trials: Trials) -> _Points:
+        at = sorted({share for r in trials for share in r.series("latency_found_share")})
+        medians = [tables.mean_at(trials, "latency_p50_ns", share, 1e-3) for share in at]
+        if sum(median is not None for median in medians) < 2:
+            return ()
+        return tuple(zip((100 * share for share in at), medians, strict=True))
+
+    for number, name, lines in _lines(groups, points):
+        ticks = sorted({x for line in lines for x, _ in line.points})
+        yield Chart(
+            name=f"latency-under-load-{number}",
+            title=_("{group}: median round trip under load", group=name),
+            x_label=_("load, % of the rate without loss"),
+            x_ticks=tuple((x, f"{x:.0f}") for x in ticks),
+            lines=lines,
+            quantity=_("round trip"),
+            unit="µs",
+            log_y=True,
+        )
+
+
+_PASSED = VERDICTS.index("passed")
+_MOST_TICKS = 20
+
+
+def _charts_of_tries(groups: _Groups) -> Iterator[Chart]:
+    """The rates that a search tried, a chart for each group, a line for each frame size.
+
+    A line shows the first search with this frame size that tried a rate.
+    """
+
+    def tries(trials: Trials) -> list[tuple[float, float, bool]]:
+        """(number of the try, rate in per cent of the line rate, whether it passed)."""
+        for record in trials:
+            both = (record.series("trial_line_share"), record.series("trial_verdict"))
+            if tried := list(zip(*both, strict=False)):
+                return [
+                    (float(at), 100 * share, verdict == _PASSED)
+                    for at, (share, verdict) in enumerate(tried, 1)
+                ]
+        return []
+
+    def points(trials: Trials) -> _Points:
+        return tuple((at, share) for at, share, _passed in tries(trials))
+
+    for number, name, lines in _lines(groups, points):
+        by_size = groups[name]
+        failed = [
+            (x, y) for trials in by_size.values() for x, y, passed in tries(trials) if not passed
+        ]
+        marks = [Curve(_("did not pass"), len(by_size), tuple(failed), joined=False)]
+        most = max(len(line.points) for line in lines)
+        step = -(-most // _MOST_TICKS)
+        yield Chart(
+            name=f"rates-tried-{number}",
+            title=_("{group}: rates tried, trial by trial", group=name),
+            x_label=_("trial of the search"),
+            x_ticks=tuple((float(at), str(at)) for at in range(1, most + 1, step)),
+            lines=(*lines, *(marks if failed else ())),
+            quantity=_("offered rate"),
+            unit=_("% of the line rate"),
+        )
 
 
 def _paragraphs(records: Sequence[Record]) -> tuple[str, ...]:
@@ -191,26 +344,22 @@ def _paragraphs(records: Sequence[Record]) -> tuple[str, ...]:
             text = _alternatives([form(value) for value in values])
             criteria.append(filled((template,), {"time": text, "share": text}.get) or "")
     method = _("Measured with {criteria}.", criteria=joined(", ", criteria))
-    paragraphs = [_MEANING, joined(" ", [method, _LEARNING])]
-    if any(record.series("loss_line_share") for record in records):
-        paragraphs.append(_LOSSES)
-    if any(record.series("latency_found_share") for record in records):
-        paragraphs.append(_LATENCY)
-    if any("back_to_back_limit" in record.measured for record in records):
-        paragraphs.append(_BURSTS)
-    if any(record.settings.get("direction") == "both" for record in records):
-        paragraphs.append(_BOTH)
     pairs = sorted({int(n) for r in records if (n := r.number("pairs")) is not None})
-    if pairs:
-        numbers = _alternatives([str(number) for number in pairs])
-        paragraphs.append(_(_TOGETHER.id, pairs=numbers))
-    if any(
+    shorter = any(
         isinstance(level := record.settings.get(name), int | float) and level < least
         for record in records
         for name, least in _LEAST_S.items()
-    ):
-        paragraphs.append(_SHORTER)
-    return tuple(paragraphs)
+    )
+    further = {
+        _LOSSES: any(record.series("loss_line_share") for record in records),
+        _LATENCY: any(record.series("latency_found_share") for record in records),
+        _BURSTS: any("back_to_back_limit" in record.measured for record in records),
+        _BOTH: any(record.settings.get("direction") == "both" for record in records),
+        _(_TOGETHER.id, pairs=_alternatives([*map(str, pairs)])): bool(pairs),
+        _SHORTER: shorter,
+    }
+    said = (paragraph for paragraph, holds in further.items() if holds)
+    return (_MEANING, joined(" ", [method, _LEARNING]), *said)
 
 
 def _seconds(time_s: float) -> str:
@@ -219,7 +368,7 @@ def _seconds(time_s: float) -> str:
 
 def _alternatives(words: Sequence[str]) -> str:
     """Alternatives as text, such as ``60 s or 120 s``."""
-    first, *alternatives = words
+    first, *alternatives = words or [""]
     return joined(" ", [first, *(_("or {other}", other=word) for word in alternatives)])
 
 
@@ -272,103 +421,13 @@ _SHORTER = _(
 )
 
 
-_PASSED = VERDICTS.index("passed")
-_MOST_TICKS = 20
-
-
-def rates_tried(groups: Mapping[str, Mapping[int, Sequence[Record]]]) -> tuple[Chart, ...]:
-    """A chart for each group, with a line for each frame size. A line shows one search: the first
-    search with this frame size that tried a rate.
-
-    ``groups``: name → frame size → searches.
-    """
-    all_charts = []
-    for number, (name, by_size) in enumerate(groups.items(), start=1):
-        lines = []
-        failed: list[tuple[float, float | None]] = []
-        for index, (size, records) in enumerate(by_size.items()):
-            tries = next((trials for trials in map(_tried, records) if trials), ())
-            if tries:
-                points = tuple((float(at), share) for at, (share, _) in enumerate(tries, start=1))
-                lines.append(Curve(_("{size} bytes", size=size), index, points))
-                failed += [
-                    (x, y) for (x, y), (_, passed) in zip(points, tries, strict=True) if not passed
-                ]
-        if not lines:
-            continue
-        if failed:
-            lines.append(Curve(_("did not pass"), len(by_size), tuple(failed), joined=False))
-        most = max(len(line.points) for line in lines if line.joined)
-        step = -(-most // _MOST_TICKS)
-        all_charts.append(
-            Chart(
-                name=f"rates-tried-{number}",
-                title=_("{group}: rates tried, trial by trial", group=name),
-                x_label=_("trial of the search"),
-                x_ticks=tuple((float(at), str(at)) for at in range(1, most + 1, step)),
-                log_x=False,
-                lines=tuple(lines),
-                quantity=_("offered rate"),
-                unit=_("% of the line rate"),
-            )
-        )
-    return tuple(all_charts)
-
-
-def _tried(record: Record) -> tuple[tuple[float, bool], ...]:
-    """(rate in per cent of the line rate, whether it passed) for each rate tried, in order."""
-    shares, verdicts = record.series("trial_line_share"), record.series("trial_verdict")
-    return tuple(
-        (100 * share, verdict == _PASSED) for share, verdict in zip(shares, verdicts, strict=False)
-    )
-
-
 _TENTHS = tuple(tenths / 10 for tenths in range(10, 0, -1))
 _NOT_THE_DEVICES = frozenset({"tester-loss", "generator-bound"})
 """Verdicts of trials whose loss says nothing about the device at that rate."""
 
-LossesByRate = Mapping[float, list[float]]
-"""Share of the line rate → the share of frames lost in each trial at that rate, in per cent."""
-
-_Losses = tuple[LossesByRate, set[float]]
-"""The losses, and the rates at which a trial says nothing about the device."""
-
-
-def loss_sheet(name: str, by_size: _BySize) -> Table | None:
-    """A table of frame sizes by rates; ``None`` if no loss was measured."""
-    rows = [
-        (str(size), "", losses)
-        for size, trials in by_size.items()
-        if any(losses := _losses(trials))
-    ]
-    title = _("{group}: frames lost, % of those sent, by offered rate", group=name)
-    return table(title, _("frame, bytes"), _LOSS_COLUMNS, rows) if rows else None
-
-
-def loss_charts(groups: Mapping[str, _BySize]) -> tuple[Chart, ...]:
-    """Loss over the offered rate, a chart for each group, a line for each frame size."""
-    all_charts = []
-    for number, (name, by_size) in enumerate(groups.items(), start=1):
-        lines = []
-        for index, (size, trials) in enumerate(by_size.items()):
-            losses, _ours = _losses(trials)
-            if len(losses) > 1:
-                points = tuple((100 * share, mean(losses[share])) for share in sorted(losses))
-                lines.append(Curve(_("{size} bytes", size=size), index, points))
-        if lines:
-            all_charts.append(
-                Chart(
-                    name=f"frame-loss-{number}",
-                    title=_("{group}: frames lost over the offered rate", group=name),
-                    x_label=_("offered rate, % of the line rate"),
-                    x_ticks=tuple((100 * share, f"{100 * share:.0f}") for share in _TENTHS[::-1]),
-                    log_x=False,
-                    lines=tuple(lines),
-                    quantity=_("frames lost"),
-                    unit="%",
-                )
-            )
-    return tuple(all_charts)
+_Losses = tuple[Mapping[float, list[float]], set[float]]
+"""Share of the line rate → the share of frames lost in each trial at that rate, in per cent; and
+the rates at which a trial says nothing about the device."""
 
 
 def _losses(records: Sequence[Record]) -> _Losses:
@@ -405,149 +464,22 @@ _LOSS_COLUMNS: Sequence[FigureColumn[_Losses]] = tuple(
 )
 
 
-_ROLES = {"client": _("client"), "server": _("server")}
-
-
-def load_sheet(name: str, groups: Mapping[int, Trials]) -> Table | None:
-    """A line for each frame size and host; ``None`` if no load and no count is known.
-
-    ``groups``: frame size → trials.
-    """
-    rows = []
-    for size, trials in groups.items():
-        results = results_of(trials)
-        for key in HOSTS:
-            row = (key, results)
-            if any(column.shows(row) for column in LOADS):
-                rows.append((joined(", ", [str(size), name_of(key, results)]), "", row))
-    title = _(
-        "{group}: load at the rate found, and frames dropped in all trials of the search",
-        group=name,
-    )
-    return table(title, _("frame, bytes; host"), LOADS, rows) if rows else None
-
-
-def name_of(key: str, records: Sequence[Record]) -> str:
-    """A host in words: its role in the test, and its name."""
-    role = _ROLES.get(key, _("observed"))
-    for record in records:
-        ends = {"client": record.client, "server": record.server}
-        name = ends.get(key, record.value(f"{key}_host"))
-        if name:
-            return joined(" ", [role, name])
-    return role
-
-
-def cpu_chart(groups: Mapping[str, Mapping[int, Sequence[Record]]]) -> Chart | None:
-    """The busiest core of each host at the rate found; ``None`` if no core load is known."""
-    sizes = sorted({size for by_size in groups.values() for size in by_size})
-    lines: list[Curve] = []
-    for group, by_size in groups.items():
-        of_group = [record for trials in by_size.values() for record in trials]
-        for key in HOSTS:
-            points = tuple(
-                (float(at), mean_of(f"{key}_busiest_core_share", by_size.get(size, ()), 100))
-                for at, size in enumerate(sizes)
-            )
-            if any(y is not None for _, y in points):
-                words = (group, name_of(key, of_group))
-                lines.append(Curve(joined(": ", words), len(lines), points, words=words))
-    if not lines:
-        return None
-    bars = Chart(
-        name="rate-without-loss-cpu",
-        title=_("Busiest core of each host at the rate found"),
-        x_label=_("frame size with header and FCS, bytes"),
-        x_ticks=tuple((float(at), str(size)) for at, size in enumerate(sizes)),
-        log_x=False,
-        lines=tuple(lines),
-        quantity=_("busy"),
-        unit="%",
-        as_bars=True,
-    )
-    return in_panels(bars)
-
-
-BySize = Mapping[int, Trials]
-"""Frame size → trials."""
-
-
-def latency_sheet(name: str, by_size: BySize) -> Table | None:
-    """A line for each frame size and load; ``None`` if no round trip was measured."""
-    rows = [
-        (joined(", ", [str(size), f"{100 * share:.0f} %"]), "", (trials, share))
-        for size, trials in by_size.items()
-        for share in loads_of(trials)
-    ]
-    title = _(
-        "{group}: round trips under load; the load as a share of the rate without loss", group=name
-    )
-    return table(title, _("frame, bytes; load"), LATENCIES, rows) if rows else None
-
-
-def burst_sheet(name: str, by_size: BySize) -> Table | None:
-    """A line for each frame size; ``None`` if no burst was searched for."""
-    rows = [
-        (str(size), "", searches)
-        for size, trials in by_size.items()
-        if (searches := [r for r in trials if r.value("back_to_back_limit") is not None])
-    ]
-    title = _("{group}: longest burst at line rate without loss", group=name)
-    return table(title, _("frame, bytes"), BURSTS, rows) if rows else None
-
-
-def latency_charts(groups: Mapping[str, BySize]) -> tuple[Chart, ...]:
-    """Median round trips over the load, a chart for each group, a line for each frame size."""
-    charts = []
-    for number, (name, trials) in enumerate(groups.items(), start=1):
-        lines = []
-        for index, (size, records) in enumerate(trials.items()):
-            shares = sorted({s for r in records for s in r.series("latency_found_share")})
-            points = tuple((100 * s, mean_at(records, "latency_p50_ns", s, 1e-3)) for s in shares)
-            if sum(y is not None for _, y in points) > 1:
-                lines.append(Curve(_("{size} bytes", size=size), index, points))
-        if lines:
-            ticks = sorted({x for line in lines for x, _ in line.points})
-            charts.append(
-                Chart(
-                    name=f"latency-under-load-{number}",
-                    title=_("{group}: median round trip under load", group=name),
-                    x_label=_("load, % of the rate without loss"),
-                    x_ticks=tuple((x, f"{x:.0f}") for x in ticks),
-                    log_x=False,
-                    lines=tuple(lines),
-                    quantity=_("round trip"),
-                    unit="µs",
-                    log_y=True,
-                )
-            )
-    return tuple(charts)
-
-
 FULL = 0.995
 """A rate of at least this share of the line rate counts as the line rate, because by default a
 search tries rates in steps of 0.5 % of the line rate."""
 ALIKE = 0.005
 """If the shares at all frame sizes differ by less than this, the line gives a single share."""
-_SECTION = "rate-without-loss"
 
 
 def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
     """One line for each pair of ports and set of conditions."""
-    names = names_of(records, leaving_out=("protocol", "frame_bytes"))
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        words = [word for word in (record.pairing, names[record.cell]) if word]
-        if record.number("line_share") is not None:
-            groups.setdefault(joined(" ", words), []).append(record)
-    return tuple(_answer(name, searches) for name, searches in groups.items())
+    rated = [record for record in records if record.number("line_share") is not None]
+    return tuple(_answer(*group) for group in _named(rated, _names_of(records)).items())
 
 
 def _answer(name: str, records: Sequence[Record]) -> AnswerLine:
-    by_size: dict[int, list[Record]] = {}
-    for record in records:
-        by_size.setdefault(_size_of(record), []).append(record)
-    shares = {size: mean_of("line_share", by_size[size]) or 0.0 for size in sorted(by_size)}
+    by_size = _by_size(records)
+    shares = {size: mean_of("line_share", trials) or 0.0 for size, trials in by_size.items()}
     full: int | None = None
     for size in reversed(shares):
         if shares[size] < FULL:
@@ -582,5 +514,5 @@ def _answer(name: str, records: Sequence[Record]) -> AnswerLine:
 
 
 def _search_limits(trials: Sequence[Record]) -> Message | str:
-    limits = dict.fromkeys(limit_words(trial) for trial in trials)
-    return joined("; ", [limit for limit in limits if limit]) or _("limit not known")
+    limits = dict.fromkeys(tables.limit_words(trial) for trial in trials)
+    return joined("; ", filter(None, limits)) or _("limit not known")

@@ -128,7 +128,6 @@ def _over_rows(
         ),
         x_label=setting_name(name),
         x_ticks=tuple((x, setting_value(name, row)) for row, x in places.items()),
-        log_x=False,
         lines=_with_points(lines),
         ceilings=tuple(
             Curve(label, index, tuple((x, value) for x in ends))

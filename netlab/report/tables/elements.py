@@ -168,7 +168,7 @@ class ChartPanel:
     """The lines in per cent of the wire ceiling, if the chart has shares."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
     """One diagram; y starts at zero unless ``from_zero`` is false or the axis is logarithmic."""
 
@@ -177,7 +177,7 @@ class Chart:
     title: str
     x_label: str
     x_ticks: tuple[tuple[float, str], ...]
-    log_x: bool
+    log_x: bool = False
     lines: tuple[Curve, ...]
     ceilings: tuple[Curve, ...] = ()
     quantity: str = _("throughput")
