@@ -16,9 +16,9 @@ from netlab.report.tables.elements import Curve, Panel, Part, Strip, table
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of, quantities_of
 from netlab.stats import mean, median
-from netlab.trial.figures import FigureColumn, Shown, ShownOf
+from netlab.trial.figures import FigureColumn, Shown
 from netlab.trial.quantity import Quantity
-from netlab.trial.record import FlowValues, Record, utc_of
+from netlab.trial.record import Record, by_cell, utc_of
 
 MOST_DRIFT = 1e-3
 """Maximum drift of a host's clock from the controller's, as a share of the window. A drift changes
@@ -40,34 +40,41 @@ class ConcurrentTrials:
     records: tuple[Record, ...]
 
     @property
-    def flows(self) -> tuple[FlowValues, ...]:
-        """The flows of all trials, one for each direction of data."""
-        return tuple(flow for record in self.records for flow in record.flows.values())
+    def trials(self) -> int:
+        """Number of trials, with or without a figure."""
+        return max(int(record.number("common_window_trials") or 1) for record in self.records)
 
     @property
-    def inside(self) -> bool:
-        """Whether a flow stayed within one machine; then the sum says nothing about cables."""
-        return any(record.same_host for record in self.records)
+    def flows(self) -> int:
+        """Number of flows, one for each direction of data, with or without a figure."""
+        of_trials = [len(record.flows) for record in self.records]
+        return max(sum(of_trials), self.trials * max(of_trials))
+
+    @property
+    def throughputs(self) -> list[float | None]:
+        """The throughput of each flow in bit/s."""
+        flows = (flow for record in self.records for flow in record.flows.values())
+        return [flow.throughput_bit_per_s for flow in flows]
 
     @property
     def why_not(self) -> str | None:
         """Why the flows cannot be added up; ``None`` if they can."""
-        figures = [flow.throughput_bit_per_s for flow in self.flows]
-        if len(self.records) < _trials(self) or None in figures:
+        if len(self.records) < self.trials or None in self.throughputs:
             return MISSING
         if any(record.value("common_window") is not True for record in self.records):
             return PARTLY
-        drifts = [_drift_share(record) for record in self.records]
-        if None in drifts:
-            return UNKNOWN
-        return DRIFTED if max(share or 0 for share in drifts) > MOST_DRIFT else None
+        shares = []
+        for record in self.records:
+            drift_ns, length_s = record.number("clock_drift_ns"), record.settings.get("duration_s")
+            if drift_ns is None or not isinstance(length_s, int | float) or not length_s:
+                return UNKNOWN
+            shares.append(drift_ns / 1e9 / length_s)
+        return DRIFTED if max(shares) > MOST_DRIFT else None
 
     @property
     def bit_per_s(self) -> float | None:
         """The sum of all flows; ``None`` if they cannot be added up."""
-        if self.why_not is not None:
-            return None
-        return sum(flow.throughput_bit_per_s or 0 for flow in self.flows)
+        return None if self.why_not else sum(filter(None, self.throughputs))
 
 
 def concurrent_rounds(records: Sequence[Record]) -> tuple[ConcurrentTrials, ...]:
@@ -77,8 +84,13 @@ def concurrent_rounds(records: Sequence[Record]) -> tuple[ConcurrentTrials, ...]
         opens_ns = record.value("common_window_open_ns")
         if opens_ns is not None:
             rounds.setdefault(opens_ns, []).append(record)
-    every = (ConcurrentTrials(tuple(trials)) for trials in rounds.values())
-    return tuple(round_ for round_ in every if _planned(round_) > 1 and not round_.inside)
+    # A sum with a flow that stayed within one machine would say nothing about cables.
+    every = (
+        ConcurrentTrials(tuple(trials))
+        for trials in rounds.values()
+        if not any(record.same_host for record in trials)
+    )
+    return tuple(round_ for round_ in every if round_.flows > 1)
 
 
 def together(records: Sequence[Record]) -> Part | None:
@@ -90,7 +102,7 @@ def together(records: Sequence[Record]) -> Part | None:
     names = names_of(trials)
     alike: dict[tuple[str, int], list[ConcurrentTrials]] = {}
     for round_ in rounds:
-        alike.setdefault((_label(round_, names), _planned(round_)), []).append(round_)
+        alike.setdefault((_label(round_, names), round_.flows), []).append(round_)
     meaning = _(
         "{trials} in {rounds}, up to {most} flows at once. All trials of a round started together "
         "and were evaluated over one common window in each host’s own clock, known to within "
@@ -100,50 +112,44 @@ def together(records: Sequence[Record]) -> Part | None:
         most=max(flows for _, flows in alike),
         bound=f"{figure(max(r.number('clock_bound_ns') or 0 for r in trials) / 1e3)} µs",
     )
-    title = _(
-        "Together in a common window (the first {shown} of {all})",
-        shown=MAX_LINES,
-        all=len(alike),
-    )
-    sheet = table(
-        title if len(alike) > MAX_LINES else _("Together in a common window"),
-        _("at the same time"),
-        _TOGETHER,
-        [(label, "", of_label) for (label, _), of_label in islice(alike.items(), MAX_LINES)],
-    )
+    title = _("Together in a common window")
+    if len(alike) > MAX_LINES:
+        title = _(
+            "Together in a common window (the first {shown} of {all})",
+            shown=MAX_LINES,
+            all=len(alike),
+        )
+    rows = [(label, "", of_label) for (label, _), of_label in islice(alike.items(), MAX_LINES)]
     return Part(
-        name="together", title=_("At the same time"), paragraphs=(meaning,), sheets=(sheet,)
+        name="together",
+        title=_("At the same time"),
+        paragraphs=(meaning,),
+        sheets=(table(title, _("at the same time"), _TOGETHER, rows),),
     )
 
 
 _Rounds = Sequence[ConcurrentTrials]
 
 
-def _added_up(rounds: _Rounds) -> list[float]:
-    """The sums of those rounds that can be added up, in Mbit/s."""
-    return [rate / 1e6 for round_ in rounds if (rate := round_.bit_per_s) is not None]
+def _of_sums(of: Callable[[Sequence[float]], float]) -> Callable[[_Rounds], Shown]:
+    """A figure of the sums, in Mbit/s, of those rounds that can be added up."""
 
-
-def _why_not(rounds: _Rounds) -> list[str]:
-    return [why for round_ in rounds if (why := round_.why_not) is not None]
-
-
-def _number_added_up(rounds: _Rounds) -> Shown:
-    number = len(_added_up(rounds))
-    text = _("{some} of {all}", some=number, all=len(rounds))
-    return Shown(float(number), _why_not(rounds), text)
-
-
-def _of_sums(of: Callable[[Sequence[float]], float]) -> ShownOf[_Rounds]:
     def shown(rounds: _Rounds) -> Shown:
-        sums = _added_up(rounds)
-        return Shown(of(sums)) if sums else Shown(why=_why_not(rounds))
+        sums = [rate / 1e6 for round_ in rounds if (rate := round_.bit_per_s) is not None]
+        why_not = [why for round_ in rounds if (why := round_.why_not) is not None]
+        return Shown(of(sums)) if sums else Shown(why=why_not)
 
     return shown
 
 
+def _number_added_up(rounds: _Rounds) -> Shown:
+    why_not = [why for round_ in rounds if (why := round_.why_not) is not None]
+    number = len(rounds) - len(why_not)
+    return Shown(float(number), why_not, _("{some} of {all}", some=number, all=len(rounds)))
+
+
 _TOGETHER: Sequence[FigureColumn[_Rounds]] = (
-    FigureColumn(_("flows"), lambda rounds: float(_planned(rounds[0])), "flows", decimals=0),
+    FigureColumn(_("flows"), lambda rounds: float(rounds[0].flows), "flows", decimals=0),
     FigureColumn(_("rounds added up"), _number_added_up, "rounds"),
     FigureColumn(_("together, {unit}", unit="Mbit/s"), _of_sums(mean), "Mbit/s"),
     FigureColumn(_("least"), _of_sums(min), "Mbit/s"),
@@ -157,40 +163,20 @@ def _label(round_: ConcurrentTrials, names: Mapping[str, str]) -> str:
     Pairings of two systems, such as ``LL``, are listed instead of counted. If the settings of the
     trials differ, each pairing is followed by its settings.
     """
+
+    def listed(words: Sequence[str]) -> str:
+        first, *partners = words
+        return joined(" ", [first, *(_("with {other}", other=word) for word in partners)])
+
     setups = dict.fromkeys(names[record.cell] for record in round_.records)
     if len(setups) > 1:
-        return _together([joined(" ", [r.pairing, names[r.cell]]) for r in round_.records])
+        return listed([joined(" ", [r.pairing, names[r.cell]]) for r in round_.records])
     (setup,) = setups
     pairings = sorted(record.pairing for record in round_.records)
-    if _trials(round_) > 1 and is_by_name(pairings[0]):
-        pairs = counted("{number} pair", "{number} pairs", _trials(round_))
+    if round_.trials > 1 and is_by_name(pairings[0]):
+        pairs = counted("{number} pair", "{number} pairs", round_.trials)
         return joined(", ", [setup, pairs])
-    return joined(", ", [_together(pairings), setup])
-
-
-def _together(names: Sequence[str]) -> str:
-    """Names as one text, such as ``LL with LW``."""
-    first, *partners = names
-    return joined(" ", [first, *(_("with {other}", other=name) for name in partners)])
-
-
-def _trials(round_: ConcurrentTrials) -> int:
-    """Number of trials of a round, with or without a figure."""
-    return max(int(record.number("common_window_trials") or 1) for record in round_.records)
-
-
-def _planned(round_: ConcurrentTrials) -> int:
-    """Number of flows of a round, with or without a figure."""
-    flows_a_trial = max(len(record.flows) for record in round_.records)
-    return max(len(round_.flows), _trials(round_) * flows_a_trial)
-
-
-def _drift_share(record: Record) -> float | None:
-    """The drift of the hosts' clocks from the controller's clock, as a share of the window."""
-    drift_ns, length_s = record.number("clock_drift_ns"), record.settings.get("duration_s")
-    if drift_ns is None or not isinstance(length_s, int | float) or not length_s:
-        return None
-    return drift_ns / 1e9 / length_s
+    return joined(", ", [listed(pairings), setup])
 
 
 MAX_PANELS = 8
@@ -202,8 +188,6 @@ _MAX_JOINED = 4
 illegible."""
 _MINUTES_FROM_S = 300.0
 
-_Point = tuple[float, float]
-
 
 def drift(records: Sequence[Record]) -> Part | None:
     """A panel for each group of cells; ``None`` without repeated trials or without recorded times.
@@ -211,14 +195,11 @@ def drift(records: Sequence[Record]) -> Part | None:
     Without repeated trials a cell has one point, and a difference between cells would look like
     drift.
     """
-    if len({record.cell for record in records}) == len(records):
-        return None
     begins = [at.timestamp() for record in records if (at := utc_of(record.started_at))]
-    if not begins:
+    if not begins or len({record.cell for record in records}) == len(records):
         return None
-    first, last = min(begins), max(begins)
-    scale, since = 1.0, _("seconds since the first trial began")
-    if last - first >= _MINUTES_FROM_S:
+    first, scale, since = min(begins), 1.0, _("seconds since the first trial began")
+    if max(begins) - first >= _MINUTES_FROM_S:
         scale, since = 60.0, _("minutes since the first trial began")
     groups: dict[tuple[str, str, str, int | None], list[Record]] = {}
     for record in records:
@@ -229,32 +210,27 @@ def drift(records: Sequence[Record]) -> Part | None:
         for quantity in dict.fromkeys(q for record in group for q in quantities_of(record)):
             lines = _drift_lines(group, quantity, first, scale)
             if sum(len(line.points) for line in lines) >= _LEAST_POINTS:
-                words = [pairing, protocol, "" if size is None else str(size), quantity.name]
-                title = joined(" ", [word for word in words if word])
+                words = (pairing, protocol, "" if size is None else str(size), quantity.name)
+                title = joined(" ", filter(None, words))
                 panels.append(Panel(title, _("% off the cell’s median"), lines))
     if not panels:
         return None
-    first_panels = panels[: MAX_PANELS * MAX_STRIPS]
-    strips = [
-        first_panels[start : start + MAX_PANELS]
-        for start in range(0, len(first_panels), MAX_PANELS)
-    ]
-    left_out = len(panels) - len(first_panels)
+    left_out = len(panels) - MAX_PANELS * MAX_STRIPS
     further = counted(
         "{number} further panel is not drawn.", "{number} further panels are not drawn.", left_out
     )
     return Part(
         name="over-time",
         title=_("Over time"),
-        paragraphs=(joined(" ", [_DRIFT_MEANING, *([further] if left_out else [])]),),
+        paragraphs=(joined(" ", [_DRIFT_MEANING, *([further] if left_out > 0 else [])]),),
         charts=tuple(
             Strip(
-                name=f"over-time-{index}",
+                name=f"over-time-{number}",
                 title=_("Each trial at the time when it began"),
                 x_label=since,
-                panels=tuple(strip),
+                panels=tuple(panels[(number - 1) * MAX_PANELS : number * MAX_PANELS]),
             )
-            for index, strip in enumerate(strips, start=1)
+            for number in range(1, min(MAX_STRIPS, -(-len(panels) // MAX_PANELS)) + 1)
         ),
     )
 
@@ -263,19 +239,17 @@ def _drift_lines(
     group: Sequence[Record], quantity: Quantity, first_s: float, scale: float
 ) -> tuple[Curve, ...]:
     """A line for each cell: its trials over time, as deviations from their median in per cent."""
-    lines = []
-    cells: dict[str, list[_Point]] = {}
-    for record in group:
-        points = cells.setdefault(record.cell, [])
-        at, value = utc_of(record.started_at), quantity.in_unit(record)
-        if at is not None and value is not None:
-            points.append(((at.timestamp() - first_s) / scale, value))
-    has_lines = len(cells) <= _MAX_JOINED
-    for index, points in enumerate(cells.values()):
+    lines, cells = [], by_cell(group)
+    for index, trials in enumerate(cells.values()):
+        points = [
+            ((at.timestamp() - first_s) / scale, value)
+            for trial in trials
+            if (at := utc_of(trial.started_at)) and (value := quantity.in_unit(trial)) is not None
+        ]
         middle = median([value for _, value in points]) if len(points) > 1 else 0.0
         if middle:
             off = sorted((at, 100 * (value / middle - 1)) for at, value in points)
-            lines.append(Curve("", index, tuple(off), has_lines))
+            lines.append(Curve("", index, tuple(off), len(cells) <= _MAX_JOINED))
     return tuple(lines)
 
 
