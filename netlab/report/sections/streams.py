@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import product
 
 from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name
@@ -41,11 +42,12 @@ def loss_and_cpu(records: Sequence[Record]) -> Part | None:
     A group has the cells of one column of a table of throughput.
     """
     grids = lay_out([record for record in records if not is_by_name(record.pairing)]).grids
-    groups = [(grid, column) for grid in grids for column in grid.columns]
     rows = [
-        (joined(" ", [grid.title, column.words]), "", (grid, column)) for grid, column in groups
+        (joined(" ", [grid.title, column.words]), "", (grid, column))
+        for grid in grids
+        for column in grid.columns
     ]
-    loads = [load for load in _LOADS if any(load.mean(group) is not None for group in groups)]
+    loads = [load for load in _LOADS if any(load.mean(row[2]) is not None for row in rows)]
     if not loads:
         return None
     sheet = table(
@@ -61,8 +63,8 @@ def loss_and_cpu(records: Sequence[Record]) -> Part | None:
         [FigureColumn(heading, _sum_of(drop), decimals=WHOLE) for heading, drop in _DROPS.items()],
         lossy,
     )
-    charts = [chart for chart in _load_charts(grids) if chart is not None]
-    left_out = max(0, len(charts) - MAX_CHARTS)
+    charts = list(_load_charts(grids))
+    left_out = len(charts) - MAX_CHARTS
     further = counted(
         "{number} further chart is not drawn.", "{number} further charts are not drawn.", left_out
     )
@@ -73,7 +75,7 @@ def loss_and_cpu(records: Sequence[Record]) -> Part | None:
         paragraphs=(
             _LOADS_MEANING,
             *((_PLACES_MEANING,) if lossy else ()),
-            *((further,) if left_out else ()),
+            *((further,) if left_out > 0 else ()),
         ),
         sheets=(*([sheet] if is_short else []), *([places] if lossy else [])),
         charts=tuple(charts[:MAX_CHARTS]),
@@ -93,8 +95,7 @@ def _sum_of(drop: _OfFlow) -> Callable[[_Group], float | None]:
 
     def of(group: _Group) -> float | None:
         counts = _figures_of(group, drop)
-        known = [count for count in counts if count is not None]
-        return sum(known) if known and len(known) == len(counts) else None
+        return None if None in counts or not counts else sum(filter(None, counts))
 
     return of
 
@@ -121,63 +122,46 @@ class StreamLoad:
         return mean(values) if values else None
 
 
-def _load_charts(grids: Sequence[BinGrid]) -> list[Chart | None]:
+def _load_charts(grids: Sequence[BinGrid]) -> Iterator[Chart]:
     """Charts over the message size: CPU time and loss, for each protocol and set of conditions."""
-    charts: list[Chart | None] = []
     for number, conditions in enumerate(dict.fromkeys(grid.conditions for grid in grids), start=1):
         group = [grid for grid in grids if grid.conditions == conditions]
         columns = [column for grid in group for column in grid.columns]
         for protocol in dict.fromkeys(column.protocol for column in columns):
-            name = f"{protocol.lower()}-{number}"
-            of = {"protocol": protocol, "conditions": conditions}
-            cpu = (
-                _("{protocol}: CPU time ({conditions})", **of)
-                if conditions
-                else _("{protocol}: CPU time", **of)
-            )
-            loss_title = (
-                _("{protocol}: messages lost ({conditions})", **of)
-                if conditions
-                else _("{protocol}: messages lost", **of)
-            )
-            charts += [
-                _load_chart(group, protocol, _CPU, f"cpu-{name}", cpu),
-                _load_chart(group, protocol, _LOST, f"lost-{name}", loss_title),
-            ]
-    return charts
-
-
-def _load_chart(
-    grids: Sequence[BinGrid], protocol: str, loads: Sequence[StreamLoad], name: str, title: str
-) -> Chart | None:
-    columns = sorted({c for grid in grids for c in grid.columns if c.protocol == protocol})
-    sizes = sorted({column.message_bytes for column in columns})
-    lines: list[Curve] = []
-    for grid in grids:
-        for flow in dict.fromkeys(column.flow for column in columns):
-            for load in loads:
-                points = tuple(
-                    (float(size), load.mean((grid, TableColumn(protocol, size, flow))))
-                    for size in sizes
+            of_protocol = [column for column in columns if column.protocol == protocol]
+            sizes = sorted({column.message_bytes for column in of_protocol})
+            for name, loads, quantity, title, title_with_conditions in _CHARTS:
+                lines = _load_lines(group, of_protocol, loads)
+                if len(sizes) < 2 or not any(y for line in lines for _, y in line.points):
+                    continue
+                template = title_with_conditions if conditions else title
+                chart = Chart(
+                    name=f"{name}-{protocol.lower()}-{number}",
+                    title=_(template.id, protocol=protocol, conditions=conditions),
+                    x_label=_("message size, bytes"),
+                    x_ticks=tuple((float(size), str(size)) for size in sizes),
+                    log_x=True,
+                    lines=lines,
+                    quantity=quantity,
+                    unit="%",
                 )
-                words = [grid.pairing, FLOWS[flow], load.who]
-                label = joined(", ", [word for word in words if word])
-                lines.append(Curve(label, len(lines), points, words=tuple(words)))
-    curves = tuple(line for line in lines if any(y is not None for _, y in line.points))
-    nothing = not any(y for line in curves for _, y in line.points)
-    if len(sizes) < 2 or nothing:
-        return None
-    chart = Chart(
-        name=name,
-        title=title,
-        x_label=_("message size, bytes"),
-        x_ticks=tuple((float(size), str(size)) for size in sizes),
-        log_x=True,
-        lines=curves,
-        quantity=_("share of the messages") if loads is _LOST else _("share of one CPU"),
-        unit="%",
-    )
-    return in_panels(chart)
+                yield in_panels(chart)
+
+
+def _load_lines(
+    grids: Sequence[BinGrid], columns: Sequence[TableColumn], loads: Sequence[StreamLoad]
+) -> tuple[Curve, ...]:
+    """A line for each grid, direction and load that has any figure."""
+    lines: list[Curve] = []
+    flows = dict.fromkeys(column.flow for column in sorted(columns))
+    sizes = sorted({column.message_bytes for column in columns})
+    for grid, flow, load in product(grids, flows, loads):
+        of_flow = [TableColumn(columns[0].protocol, size, flow) for size in sizes]
+        points = tuple((float(c.message_bytes), load.mean((grid, c))) for c in of_flow)
+        words = (grid.pairing, FLOWS[flow], load.who)
+        label = joined(", ", filter(None, words))
+        lines.append(Curve(label, len(lines), points, words=words))
+    return tuple(line for line in lines if any(y is not None for _, y in line.points))
 
 
 def _lost(flow: str, record: Record) -> float | None:
@@ -236,6 +220,19 @@ _LOADS = (
     ),
 )
 
+_CHARTS = (
+    (
+        *("cpu", _CPU, _("share of one CPU")),
+        *(_("{protocol}: CPU time"), _("{protocol}: CPU time ({conditions})")),
+    ),
+    (
+        *("lost", _LOST, _("share of the messages")),
+        *(_("{protocol}: messages lost"), _("{protocol}: messages lost ({conditions})")),
+    ),
+)
+"""Beginning of a chart's name, its figures, their quantity, its title without and with conditions.
+"""
+
 _LOADS_MEANING = _(
     "CPU: user and system time of the probe at each end as a share of its window; 100 % is one CPU "
     "for the whole window. Host busy: the share of the CPU time of the whole host in which "
@@ -264,12 +261,13 @@ class PairingSize:
     """The name of the tool; empty for netlab's own probe (its program on each host)."""
     column: TableColumn
     bins: tuple[Bin, ...]
+    """The cells with a result, the lowest throughput first."""
     ceiling_bit_per_s: float | None
 
     @cached_property
     def means_bit_per_s(self) -> tuple[float, ...]:
         """The mean of each cell's trials."""
-        return tuple(_mean_of(place) for place in self.bins if place.throughputs_bit_per_s)
+        return tuple(mean(place.throughputs_bit_per_s) for place in self.bins)
 
     @cached_property
     def middle_bit_per_s(self) -> float:
@@ -288,51 +286,30 @@ class PairingSize:
         ceiling = self.ceiling_bit_per_s
         return () if ceiling is None else tuple(rate / ceiling for rate in self.means_bit_per_s)
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Keys of the cells with a result, the lowest throughput first."""
-        places = [place for place in self.bins if place.throughputs_bit_per_s]
-        return tuple(place.cell for place in sorted(places, key=_mean_of))
-
-
-def _mean_of(place: Bin) -> float:
-    return mean(place.throughputs_bit_per_s)
-
 
 def answers(layout: Layout, link: Link | None) -> tuple[AnswerLine, ...]:
     """One line for each protocol; the line of a single cell gives the interval of the mean.
 
     Protocols share one line if all their cells reach the wire ceiling, in the same pairings from
-    the same message sizes upwards. If netlab's probe measured cells, the line is about these
-    cells, and the numbers of other tools follow.
+    the same message sizes upwards, with the same other tools. If netlab's probe measured cells, the
+    line is about these cells, and the numbers of other tools follow.
     """
     by_protocol: dict[str, list[PairingSize]] = {}
     for pairing_size in _pairing_sizes(layout, link):
         by_protocol.setdefault(pairing_size.column.protocol, []).append(pairing_size)
     alike: dict[object, list[str]] = {}
     for protocol, items in by_protocol.items():
-        everywhere = None if _blank_pairings(protocol, items, layout) else _everywhere(items)
-        alike.setdefault(everywhere or protocol, []).append(protocol)
+        own, tools = _by_probe(items)
+        shares = [share for item in own for share in item.shares]
+        everywhere = len(shares) > 1 and min(shares) >= LINK_FULL
+        what: object = protocol
+        if everywhere and not _blank_pairings(protocol, items, layout):
+            what = (*_full_from(own).items(), *dict.fromkeys(item.engine for item in tools))
+        alike.setdefault(what, []).append(protocol)
     return tuple(
-        _with_blanks(
-            protocols, [item for protocol in protocols for item in by_protocol[protocol]], layout
-        )
+        _answer(protocols, [item for name in protocols for item in by_protocol[name]], layout)
         for protocols in alike.values()
     )
-
-
-def _everywhere(all_items: Sequence[PairingSize]) -> tuple[object, ...] | None:
-    """A value that is equal for protocols that share a line.
-
-    It consists of the pairings, each with its smallest message size, and of the names of other
-    tools. ``None`` if a cell does not reach the wire ceiling, or if there is only one cell. Cells
-    of other tools are not checked if the probe measured cells.
-    """
-    items, tools = _by_probe(all_items)
-    shares = [share for item in items for share in item.shares]
-    if len(shares) < 2 or not all(share >= LINK_FULL for share in shares):
-        return None
-    return (*_full_from(items).items(), *dict.fromkeys(item.engine for item in tools))
 
 
 def _by_probe(
@@ -352,28 +329,33 @@ def _by_probe(
     return [replace(item, pairing=f"{item.pairing} ({item.engine})") for item in tools], ()
 
 
-def _with_blanks(
-    protocols: Sequence[str], items: Sequence[PairingSize], layout: Layout
-) -> AnswerLine:
+def _answer(protocols: Sequence[str], items: Sequence[PairingSize], layout: Layout) -> AnswerLine:
     """The line of some protocols, then numbers of other tools, then pairings without any result."""
     own, tools = _by_probe(items)
-    answer = _answer(protocols, own)
+    least = min(own, key=lambda item: item.share or item.middle_bit_per_s)
+    is_one = len(own) == 1 and len(least.bins) == 1
+    sentence: str
+    if is_one:
+        sentence = _of_one(least)
+    elif any(item.share is None for item in own):
+        sentence = _without_ceiling(protocols[0], own, least)
+    else:
+        sentence = _of_ceiling(protocols, own, least)
     if tools:
         sentence = _(
             "{answer}, by netprobe; {tools}: {figures}",
-            answer=answer.sentence,
+            answer=sentence,
             tools=listed(dict.fromkeys(item.engine for item in tools)),
             figures=_figures(tools),
         )
-        cells = (*answer.cells, *(cell for item in tools for cell in item.cells))
-        answer = replace(answer, sentence=sentence, cells=tuple(dict.fromkeys(cells)))
     without = [
         pairing for protocol in protocols for pairing in _blank_pairings(protocol, items, layout)
     ]
-    if not without:
-        return answer
-    none = _("no result in {pairings}", pairings=listed(without))
-    return replace(answer, sentence=joined("; ", [answer.sentence, none]))
+    if without:
+        none = _("no result in {pairings}", pairings=listed(without))
+        sentence = joined("; ", [sentence, none])
+    cells = [place.cell for item in (least, *own, *tools) for place in item.bins]
+    return AnswerLine(sentence, tuple(dict.fromkeys(cells)), _SECTION, "" if is_one else _CHART)
 
 
 def _figures(items: Sequence[PairingSize]) -> str:
@@ -401,23 +383,12 @@ def _pairing_sizes(layout: Layout, link: Link | None) -> Iterator[PairingSize]:
                 engine = str(place.records[0].settings.get("engine") or "")
                 places.setdefault((grid.pairing, engine, column), []).append(place)
     for (pairing, engine, column), bins in places.items():
-        if any(place.throughputs_bit_per_s for place in bins):
+        with_result = [place for place in bins if place.throughputs_bit_per_s]
+        if with_result:
+            with_result.sort(key=lambda place: mean(place.throughputs_bit_per_s))
             ceiling = ceiling_of(column, bins, link)
             highest = None if ceiling is None else ceiling.highest_bit_per_s
-            yield PairingSize(pairing, engine, column, tuple(bins), highest)
-
-
-def _answer(protocols: Sequence[str], pairing_sizes: Sequence[PairingSize]) -> AnswerLine:
-    least = min(pairing_sizes, key=lambda item: item.share or item.middle_bit_per_s)
-    all_cells = (cell for item in pairing_sizes for cell in item.cells)
-    cells = tuple(dict.fromkeys([*least.cells, *all_cells]))
-    if len(pairing_sizes) == 1 and len(least.means_bit_per_s) == 1:
-        return AnswerLine(_of_one(least), cells, _SECTION)
-    if any(item.share is None for item in pairing_sizes):
-        sentence = _without_ceiling(protocols[0], pairing_sizes, least)
-    else:
-        sentence = _of_ceiling(protocols, pairing_sizes, least)
-    return AnswerLine(sentence, cells, _SECTION, _CHART)
+            yield PairingSize(pairing, engine, column, tuple(with_result), highest)
 
 
 def _of_one(cell: PairingSize) -> Message:
@@ -448,21 +419,21 @@ def _without_ceiling(
             most=throughput(max(least.means_bit_per_s)),
             number=len(least.means_bit_per_s),
         )
-    most = max(pairing_sizes, key=lambda item: item.middle_bit_per_s)
+    ends = (least, max(pairing_sizes, key=lambda item: item.middle_bit_per_s))
+    rates = [
+        _(
+            "{rate} ({pairing}, {size} bytes)",
+            rate=throughput(item.middle_bit_per_s),
+            pairing=item.pairing,
+            size=item.column.label,
+        )
+        for item in ends
+    ]
     return _(
         "{protocol}: {least} to {most}, medians over the cells",
         protocol=protocol,
-        least=_rate_of(least),
-        most=_rate_of(most),
-    )
-
-
-def _rate_of(pairing_size: PairingSize) -> Message:
-    return _(
-        "{rate} ({pairing}, {size} bytes)",
-        rate=throughput(pairing_size.middle_bit_per_s),
-        pairing=pairing_size.pairing,
-        size=pairing_size.column.label,
+        least=rates[0],
+        most=rates[1],
     )
 
 
@@ -480,6 +451,14 @@ def _of_ceiling(
             if item.pairing in full and item.column.message_bytes >= full[item.pairing]
         ]
         ends = sorted(item.share or 0 for item in at_wire)
+        where = [
+            _(
+                "from {size} bytes upwards in {pairings}",
+                size=str(size),
+                pairings=listed([pairing for pairing, least in full.items() if least == size]),
+            )
+            for size in sorted(set(full.values()))
+        ]
         shares = [share for item in at_wire for share in item.shares]
         some = sum(share >= LINK_FULL for share in shares)
         text = counted(
@@ -487,7 +466,7 @@ def _of_ceiling(
             "{protocols} reach the wire ceiling {where}: {shares} % of it",
             len(protocols),
             protocols=listed(protocols),
-            where=joined("; ", _where(full)),
+            where=joined("; ", where),
             shares=spanned(*(f"{100 * share:.1f}" for share in (ends[0], ends[-1]))),
         )
         if some < len(shares):
@@ -517,13 +496,3 @@ def _full_from(pairing_sizes: Sequence[PairingSize]) -> dict[str, int]:
                 break
             full[pairing] = column.message_bytes
     return full
-
-
-def _where(full: dict[str, int]) -> Iterator[Message]:
-    """One text for each size, such as ``from 64 bytes upwards in LL and WL``."""
-    for size in sorted(set(full.values())):
-        yield _(
-            "from {size} bytes upwards in {pairings}",
-            size=str(size),
-            pairings=listed([pairing for pairing, least in full.items() if least == size]),
-        )
