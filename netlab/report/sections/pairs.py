@@ -18,7 +18,7 @@ from netlab.messages import _, counted, joined
 from netlab.report.sections.comparisons import in_words, interval_words
 from netlab.report.tables.elements import AnswerLine, HeatMap, Part, Table, table
 from netlab.report.text.phrases import rate_unit
-from netlab.results.ceilings import Ceiling, ceiling_of
+from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import names_of, quantities_of
@@ -33,6 +33,7 @@ from netlab.units import format_rate
 MAX_SHOWN_ROLES = 20
 """Tables with more hosts are folded, as the map shows their figures."""
 MAX_MAPS = 16
+_SECTION = "every-host-with-every-other"
 
 INSIDE = _("within one machine: no cable was touched, and it is in no mean.")
 NOT_REQUESTED = _("not requested by the matrix.")
@@ -58,21 +59,6 @@ class PairValue:
         """The mean of ``values``; ``None`` if there are none."""
         return mean(self.values) if self.values else None
 
-    def ceiling(self, link: Link | None) -> Ceiling | None:
-        """The wire ceiling of this pair; ``None`` if it cannot be known.
-
-        If an imported document does not state the message size, the size with the highest ceiling
-        is assumed.
-        """
-        first = self.records[0]
-        if link is None or self.inside or first.test != "stream" or "" not in first.flows:
-            return None
-        size = first.message_bytes
-        if size is None:
-            version = ip_version_of(first.settings)
-            size = best_udp_message(link.mtu_bytes, ip_version=version)
-        return ceiling_of(TableColumn(first.protocol, size), [Bin(self.records, "")], link)
-
     def shown(self, link: Link | None, estimate: float | None, *, imported: bool) -> Shown:
         """One place of the table: the mean with its number of trials, or why the place is blank.
 
@@ -80,16 +66,24 @@ class PairValue:
         expected from what the two hosts reach with other hosts; ``None`` if the pair does not
         deviate.
         """
-        first, value, ceiling = self.records[0], self.value, self.ceiling(link)
+        first, value = self.records[0], self.value
         why: list[str] = [INSIDE] if self.inside else []
         why += blanks_of(self.records)
         why += [PARTLY] if any(r.value("common_window") is False for r in self.records) else []
         if value is None:
             return Shown(why=why or [_("not recorded.")], cell=first.cell)
+        ceiling = None
+        if link is not None and not self.inside and first.test == "stream" and "" in first.flows:
+            size = first.message_bytes
+            if size is None:
+                # The document does not state the size: the size with the highest ceiling is taken.
+                version = ip_version_of(first.settings)
+                size = best_udp_message(link.mtu_bytes, ip_version=version)
+            ceiling = ceiling_of(TableColumn(first.protocol, size), [Bin(self.records, "")], link)
         if ceiling is not None and ceiling.is_exceeded_by(value * 1e6, imported=imported):
             most = f"{figure(ceiling.highest_bit_per_s / 1e6)} Mbit/s"
-            sized, any_size = (_(template.id, most=most) for template in _ABOVE)
-            why.append(any_size if first.message_bytes is None else sized)
+            template = _ABOVE if first.message_bytes is not None else _ABOVE_ANY_SIZE
+            why.append(_(template.id, most=most))
         if estimate is not None:
             expected = joined(" ", [figure(estimate), self.quantity.unit])
             template = _LONGER if self.quantity.unit == "µs" else _BELOW
@@ -101,17 +95,14 @@ class PairValue:
         return Shown(value, why, text, self.quantity.unit, first.cell)
 
 
-_ABOVE = (
-    _(
-        "above {most}, the highest payload rate that the link’s framing allows: either this is "
-        "the rate sent and not the rate received, or a clock is wrong."
-    ),
-    _(
-        "above {most}, the highest payload rate that the link’s framing allows at any message "
-        "size: either this is the rate sent and not the rate received, or a clock is wrong."
-    ),
+_ABOVE = _(
+    "above {most}, the highest payload rate that the link’s framing allows: either this is the "
+    "rate sent and not the rate received, or a clock is wrong."
 )
-"""For a known message size, and for an unknown one."""
+_ABOVE_ANY_SIZE = _(
+    "above {most}, the highest payload rate that the link’s framing allows at any message size: "
+    "either this is the rate sent and not the rate received, or a clock is wrong."
+)
 _LONGER = _("longer than its two hosts add to round trips with others, {expected}.")
 _BELOW = _("below what its two hosts reach with others, {expected}.")
 
@@ -126,7 +117,41 @@ class PairMatrix:
     spots: Mapping[tuple[str, str], PairValue]
     """(client, server) → the trials of this pair."""
 
-    def means(self, spots: Sequence[PairValue]) -> Shown:
+    def sheet(self, link: Link | None, *, imported: bool) -> Table:
+        """A line for each client; the last line and the last column have the means.
+
+        Notes name the pairs that deviate from the hosts' other pairs. Only pairs that used a cable
+        count for that. The rules are those of the findings about pairs of hosts.
+        """
+        values = {at: s.values for at, s in self.spots.items() if not s.inside and s.values}
+        if self.quantity.unit == "µs":
+            strays = round_trip_deviations(values)
+        else:
+            verdict = judge_mesh(values)
+            strays = {} if verdict is None else {**verdict.undecided, **verdict.strays}
+        blank = Shown(why=[NOT_REQUESTED])
+        rows: dict[str, dict[str, Shown]] = {
+            client: dict.fromkeys(self.roles, blank) for client in self.roles
+        }
+        for (client, server), spot in self.spots.items():
+            estimate = strays.get((client, server))
+            rows[client][server] = spot.shown(link, estimate, imported=imported)
+        for client in self.roles:
+            of_client = [spot for at, spot in self.spots.items() if at[0] == client]
+            rows[client][_MEAN] = self._means(of_client)
+        rows[_MEAN] = {
+            server: self._means([spot for at, spot in self.spots.items() if at[1] == server])
+            for server in self.roles
+        }
+        rows[_MEAN][_MEAN] = self._means(list(self.spots.values()))
+        return table(
+            _("{quantity}; rows: clients, columns: servers", quantity=self.title),
+            _("client \\ server"),
+            [FigureColumn(heading, itemgetter(heading)) for heading in (*self.roles, _MEAN)],
+            [(label, "", row) for label, row in rows.items()],
+        )
+
+    def _means(self, spots: Sequence[PairValue]) -> Shown:
         """The mean of the pairs that used a cable and have a figure, with their number."""
         values = [spot.value for spot in spots if not spot.inside and spot.value is not None]
         if not values:
@@ -135,21 +160,31 @@ class PairMatrix:
         text = joined(" ", [figure(value), f"({len(values)})"])
         return Shown(value, text=text, unit=self.quantity.unit)
 
-    def strays(self) -> dict[tuple[str, str], float]:
-        """(client, server) → expected figure, for pairs that deviate from the hosts' other pairs.
-
-        Only pairs that used a cable count. The rules are those of the findings about pairs of
-        hosts.
-        """
-        values = {
-            at: pair_value.values
-            for at, pair_value in self.spots.items()
-            if not pair_value.inside and pair_value.values
-        }
-        if self.quantity.unit == "µs":
-            return round_trip_deviations(values)
-        verdict = judge_mesh(values)
-        return {} if verdict is None else {**verdict.undecided, **verdict.strays}
+    def heat_map(self, number: int) -> HeatMap | None:
+        """The heat map; ``None`` if no pair that used a cable has a figure."""
+        of_cables, inside = (
+            tuple(
+                tuple(
+                    spot.value
+                    if (spot := self.spots.get((client, server))) and spot.inside is wanted
+                    else None
+                    for server in self.roles
+                )
+                for client in self.roles
+            )
+            for wanted in (False, True)
+        )
+        if all(value is None for row in of_cables for value in row):
+            return None
+        return HeatMap(
+            name=f"{_SECTION}-{number}",
+            title=self.title,
+            unit=self.quantity.unit,
+            rows=self.roles,
+            columns=self.roles,
+            values=of_cables,
+            inside=inside,
+        )
 
 
 def part(records: Sequence[Record], link: Link | None, *, imported: bool) -> Part | None:
@@ -157,23 +192,34 @@ def part(records: Sequence[Record], link: Link | None, *, imported: bool) -> Par
     by_name = [record for record in records if is_by_name(record.pairing)]
     if not by_name:
         return None
-    boards = pair_matrices(by_name)
-    tables = [_sheet(pair_matrix, link, imported=imported) for pair_matrix in boards]
-    many = len(boards[0].roles) > MAX_SHOWN_ROLES
-    names = names_of(by_name)
+    matrices, names = pair_matrices(by_name), names_of(by_name)
+    sheets = [matrix.sheet(link, imported=imported) for matrix in matrices]
+    maps = [matrix.heat_map(number) for number, matrix in enumerate(matrices[:MAX_MAPS], start=1)]
     further = [asymmetry_sheet(by_name, names), offered_sheet(by_name, names)]
-    sheets = [sheet for sheet in further if sheet is not None]
+    pairs = {record.pairing: False for record in by_name}
+    for record in by_name:
+        pairs[record.pairing] |= _inside([record], *labels_of(record.pairing)[::-1])
+    inside = sum(pairs.values())
+    total = counted(
+        "{number} pair of hosts, server and client given by name.",
+        "{number} pairs of hosts, server and client given by name.",
+        len(pairs),
+    )
+    within = counted(
+        "{number} pair is within one machine: it is marked, and is not in the means or on the "
+        "map’s scale.",
+        "{number} pairs are within one machine: they are marked, and are not in the means or on "
+        "the map’s scale.",
+        inside,
+    )
+    many = len(matrices[0].roles) > MAX_SHOWN_ROLES
     return Part(
-        name="every-host-with-every-other",
+        name=_SECTION,
         title=_("Every host with every other"),
-        paragraphs=_paragraphs(by_name),
-        sheets=tuple(sheets if many else [*tables, *sheets]),
-        charts=tuple(
-            chart
-            for number, pair_matrix in enumerate(boards[:MAX_MAPS], start=1)
-            if (chart := _map(pair_matrix, number)) is not None
-        ),
-        details=tuple(tables) if many else (),
+        paragraphs=(joined(" ", [total, _MEANING]), *([within] if inside else [])),
+        sheets=(*(() if many else sheets), *(sheet for sheet in further if sheet is not None)),
+        charts=tuple(chart for chart in maps if chart is not None),
+        details=tuple(sheets) if many else (),
     )
 
 
@@ -211,81 +257,6 @@ def _inside(trials: Sequence[Record], client: str, server: str) -> bool:
     return any(r.same_host for r in trials) or role_of(client).host == role_of(server).host
 
 
-def _sheet(pair_matrix: PairMatrix, link: Link | None, *, imported: bool) -> Table:
-    """A line for each client; the last line and the last column have the means."""
-    spots, roles, strays = pair_matrix.spots, pair_matrix.roles, pair_matrix.strays()
-    shown = {at: spot.shown(link, strays.get(at), imported=imported) for at, spot in spots.items()}
-    blank = Shown(why=[NOT_REQUESTED])
-    rows: dict[str, dict[str, Shown]] = {
-        client: {
-            **{server: shown.get((client, server), blank) for server in roles},
-            _MEAN: pair_matrix.means([spot for at, spot in spots.items() if at[0] == client]),
-        }
-        for client in roles
-    }
-    rows[_MEAN] = {
-        server: pair_matrix.means([spot for at, spot in spots.items() if at[1] == server])
-        for server in roles
-    }
-    rows[_MEAN][_MEAN] = pair_matrix.means(list(spots.values()))
-    return table(
-        _("{quantity}; rows: clients, columns: servers", quantity=pair_matrix.title),
-        _("client \\ server"),
-        [FigureColumn(heading, itemgetter(heading)) for heading in (*roles, _MEAN)],
-        [(label, "", row) for label, row in rows.items()],
-    )
-
-
-def _map(pair_matrix: PairMatrix, number: int) -> HeatMap | None:
-    """The heat map; ``None`` if no pair that used a cable has a figure."""
-
-    def values_of(*, inside: bool) -> tuple[tuple[float | None, ...], ...]:
-        return tuple(
-            tuple(
-                pair_value.value
-                if (pair_value := pair_matrix.spots.get((client, server)))
-                and pair_value.inside is inside
-                else None
-                for server in pair_matrix.roles
-            )
-            for client in pair_matrix.roles
-        )
-
-    values = values_of(inside=False)
-    if all(value is None for row in values for value in row):
-        return None
-    return HeatMap(
-        name=f"every-host-with-every-other-{number}",
-        title=pair_matrix.title,
-        unit=pair_matrix.quantity.unit,
-        rows=pair_matrix.roles,
-        columns=pair_matrix.roles,
-        values=values,
-        inside=values_of(inside=True),
-    )
-
-
-def _paragraphs(records: Sequence[Record]) -> tuple[str, ...]:
-    pairs = {record.pairing: False for record in records}
-    for record in records:
-        pairs[record.pairing] |= _inside([record], *labels_of(record.pairing)[::-1])
-    inside = sum(pairs.values())
-    total = counted(
-        "{number} pair of hosts, server and client given by name.",
-        "{number} pairs of hosts, server and client given by name.",
-        len(pairs),
-    )
-    within = counted(
-        "{number} pair is within one machine: it is marked, and is not in the means or on the "
-        "map’s scale.",
-        "{number} pairs are within one machine: they are marked, and are not in the means or on "
-        "the map’s scale.",
-        inside,
-    )
-    meaning = joined(" ", [total, _MEANING])
-    return (meaning, within) if inside else (meaning,)
-
-
 _MEAN = _("mean (pairs)")
 _MEANING = _(
     "A row is a client, a column is a server; the client sends unless the settings say otherwise. "
@@ -319,7 +290,6 @@ class _BothWays:
         text = joined(" ", [figure(value), self.quantity.unit])
         return Shown(value, text=text, unit=self.quantity.unit)
 
-    @property
     def words(self) -> str:
         """The verdict in words."""
         if self.verdict.verdict == "cannot tell":
@@ -334,7 +304,7 @@ _BOTH_WAYS: Sequence[FigureColumn[_BothWays]] = (
     FigureColumn(_("ratio"), lambda row: row.verdict.ratio, decimals=3),
     FigureColumn(_("95 % interval"), lambda row: interval_words(row.verdict)),
     FigureColumn(_("pairs"), lambda row: float(row.verdict.n), decimals=0),
-    FigureColumn(_("in words"), lambda row: row.words),
+    FigureColumn(_("in words"), _BothWays.words),
 )
 
 
@@ -364,20 +334,18 @@ def asymmetry_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Tabl
         )
     )
     several = len({row.setup for row in rows}) > 1
-    title = _(
-        "One direction against the other (the {shown} that differ most, of {all})",
-        shown=MAX_LINES,
-        all=len(rows),
-    )
-    return table(
-        title if len(rows) > MAX_LINES else _("One direction against the other"),
-        _("pair: one ↔ other"),
-        _BOTH_WAYS,
-        [
-            (_labelled(row.setup if several else "", " ↔ ", row.ends), "", row)
-            for row in rows[:MAX_LINES]
-        ],
-    )
+    title = _("One direction against the other")
+    if len(rows) > MAX_LINES:
+        title = _(
+            "One direction against the other (the {shown} that differ most, of {all})",
+            shown=MAX_LINES,
+            all=len(rows),
+        )
+    lines = [
+        (_labelled(row.setup if several else "", " ↔ ", row.ends), "", row)
+        for row in rows[:MAX_LINES]
+    ]
+    return table(title, _("pair: one ↔ other"), _BOTH_WAYS, lines)
 
 
 _Key = tuple[str, Quantity, str, str]
@@ -429,26 +397,18 @@ def offered_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Table 
     cells = by_cell(paced)
     several = len({names[cell] for cell in cells}) > 1
     ranking = sorted(cells.items(), key=lambda of_cell: -(_lost_share(of_cell[1]) or 0.0))
-    title = _(
-        "UDP: offered, sent, received (the {shown} that lost most, of {all})",
-        shown=MAX_LINES,
-        all=len(ranking),
-    )
-    return table(
-        title if len(ranking) > MAX_LINES else _("UDP: offered, sent, received"),
-        _("sender → receiver"),
-        _OFFERED,
-        [
-            (
-                _labelled(
-                    names[cell] if several else "", " → ", _sender_and_receiver(trials[0]) or ()
-                ),
-                "",
-                trials,
-            )
-            for cell, trials in ranking[:MAX_LINES]
-        ],
-    )
+    title = _("UDP: offered, sent, received")
+    if len(ranking) > MAX_LINES:
+        title = _(
+            "UDP: offered, sent, received (the {shown} that lost most, of {all})",
+            shown=MAX_LINES,
+            all=len(ranking),
+        )
+    lines = []
+    for cell, trials in ranking[:MAX_LINES]:
+        ends = _sender_and_receiver(trials[0]) or ()
+        lines.append((_labelled(names[cell] if several else "", " → ", ends), "", trials))
+    return table(title, _("sender → receiver"), _OFFERED, lines)
 
 
 def _offered(record: Record) -> float | None:
@@ -463,29 +423,24 @@ def _offered(record: Record) -> float | None:
     return None
 
 
-def _lost_share(trials: Sequence[Record]) -> float | None:
+def _lost_share(trials: Trials) -> float | None:
+    """The share of the messages sent that was lost, in per cent."""
     counts = [
         (flow.lost_messages, flow.sent_messages)
         for record in trials
         for flow in record.flows.values()
         if flow.lost_messages is not None and flow.sent_messages
     ]
-    return (
-        sum(losses for losses, _ in counts) / sum(messages for _, messages in counts)
-        if counts
-        else None
-    )
+    losses, messages = (sum(side) for side in zip(*counts, strict=True)) if counts else (0, 0)
+    return 100 * (losses / messages) if messages else None
 
 
 def _received(trials: Trials) -> Shown:
     """The mean of what the receivers took in; notes say why trials have no result."""
-    rates = [
-        rate
-        for trial in trials
-        for flow in trial.flows.values()
-        if (rate := flow.throughput_bit_per_s) is not None
-    ]
-    return Shown(mean(rates) / 1e6 if rates else None, blanks_of(trials))
+    flows = [flow for trial in trials for flow in trial.flows.values()]
+    rates = [flow.throughput_bit_per_s for flow in flows]
+    known_rates = [rate for rate in rates if rate is not None]
+    return Shown(mean(known_rates) / 1e6 if known_rates else None, blanks_of(trials))
 
 
 def _or_why(of: Callable[[Trials], float | None]) -> ShownOf[Trials]:
@@ -494,11 +449,6 @@ def _or_why(of: Callable[[Trials], float | None]) -> ShownOf[Trials]:
         return Shown(value, blanks_of(trials) if value is None else ())
 
     return shown
-
-
-def _lost_percent(trials: Trials) -> float | None:
-    share = _lost_share(trials)
-    return None if share is None else 100 * share
 
 
 _OFFERED: Sequence[FigureColumn[Trials]] = (
@@ -511,12 +461,11 @@ _OFFERED: Sequence[FigureColumn[Trials]] = (
         _("sent, {unit}", unit="Mbit/s"), _or_why(known("sent_bit_per_s", 1e-6)), "Mbit/s"
     ),
     FigureColumn(_("received, {unit}", unit="Mbit/s"), _received, "Mbit/s"),
-    FigureColumn(_("lost, %"), _or_why(_lost_percent), "%"),
+    FigureColumn(_("lost, %"), _or_why(_lost_share), "%"),
     FigureColumn(_("jitter, µs"), _or_why(known("receiver_jitter_ns", 1e-3)), "µs"),
 )
 
 
-_SECTION = "every-host-with-every-other"
 _TIME_UNITS = ("µs", "ms")
 """Units of times: the pair with the largest figure is the slowest."""
 
@@ -554,7 +503,15 @@ def _answer(
     usual_means = [value for pairing, value in means.items() if pairing != worst] or [means[worst]]
     server, client = labels_of(worst)
     slowest = _("{client} to {server}", client=client, server=server)
-    unit, spell = _unit_of(quantity, max(means.values()))
+    unit, scale, decimals = quantity.unit, 1.0, 1
+    if unit == "Mbit/s":
+        # Gbit/s from 1000 Mbit/s upwards.
+        unit, unit_scale = rate_unit(max(means.values()) * quantity.scale)
+        scale, decimals = unit_scale / quantity.scale, 1 if unit_scale == quantity.scale else 3
+
+    def spell(value: float) -> str:
+        return figure(value / scale, decimals)
+
     alone = _(
         "{title}: {value} {unit}, {pair}",
         title=title,
@@ -579,12 +536,3 @@ def _answer(
         _SECTION,
         f"{_SECTION}-{number}",
     )
-
-
-def _unit_of(quantity: Quantity, most: float) -> tuple[str, Callable[[float], str]]:
-    """(unit of a line's numbers, function that formats them); Gbit/s from 1000 Mbit/s upwards."""
-    if quantity.unit != "Mbit/s":
-        return quantity.unit, lambda value: figure(value, 1)
-    unit, scale = rate_unit(most * quantity.scale)
-    decimals = 1 if scale == quantity.scale else 3
-    return unit, lambda value: figure(value * quantity.scale / scale, decimals)
