@@ -6,29 +6,22 @@ in the mirror's stack is measured by the mirror's timestamps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from itertools import count
 
 from netlab.ethernet import Link, ip_version_of, packets, transfer_wire_bytes
 from netlab.kinds.round_trip.columns import PERCENTILES
 from netlab.kinds.round_trip.tables import HANDSHAKE, TIMES
-from netlab.messages import Message, _, counted, joined
+from netlab.messages import _, counted, joined
 from netlab.report.tables.charts import MOST_LINES, in_panels
-from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, Table, table
+from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, table
 from netlab.report.text.phrases import in_us, percentile_words, with_interval
 from netlab.results.labels import figure
 from netlab.results.layout import of_pairing
 from netlab.results.quantities import names_of, quantities_of, words_of
 from netlab.stats import MIN_TRIALS, interval, mean
-from netlab.stats.histogram import Histogram
-from netlab.trial.figures import (
-    FigureColumn,
-    Shown,
-    Trials,
-    mean_of,
-    pooled,
-    results_of,
-)
+from netlab.trial.figures import FigureColumn, Shown, Trials, mean_of, pooled, results_of
 from netlab.trial.record import Record, by_cell
 
 SAME_HOST = _("server and client are one host: no cable was touched.")
@@ -80,69 +73,77 @@ def parts(records: Sequence[Record], link: Link | None, *, imported: bool) -> tu
     sections = []
     for test, title in TITLES.items():
         of_test = [record for record in records if record.test == test]
-        if of_test:
-            sections.append(_part(test, title, of_test, link, imported=imported))
+        names = names_of(of_test)
+        sheets, splits = [], []
+        for pairing in dict.fromkeys(record.pairing for record in of_test):
+            group = [record for record in of_test if record.pairing == pairing]
+            pairing_name = of_pairing(pairing, same_host=any(r.same_host for r in group))
+            times, columns = _("{pairing}: time of a round trip", pairing=pairing_name), TIMES
+            if test == "connect":
+                times = _("{pairing}: time of a transaction", pairing=pairing_name)
+                columns = (*columns, HANDSHAKE)
+            rows = [(names[cell], cell, trials) for cell, trials in by_cell(group).items()]
+            sheets.append(table(times, _("cell"), columns, rows))
+            split = [
+                (name, cell, _Parts(timed, link))
+                for name, cell, trials in rows
+                if (timed := [r for r in trials if r.settings.get("stack_time") is True])
+            ]
+            if split:
+                head = _("{pairing}: parts of a round trip", pairing=pairing)
+                splits.append(table(head, _("cell"), _STACK_COLUMNS, split))
+        due_times = any(
+            record.settings.get("message_rate_per_s") is not None
+            or record.value("client_latency_from") == "intended"
+            for record in of_test
+        )
+        paragraphs = (
+            *(_CONNECT if test == "connect" else _ROUND_TRIP, _TOGETHER),
+            *((_INTENDED,) if due_times else ()),
+            *((_SPLIT,) if splits else ()),
+        )
+        if sheets:
+            sections.append(
+                Part(
+                    name=test.replace("_", "-"),
+                    title=title,
+                    paragraphs=(_ROUND_TRIP_PRINTED,) if imported else paragraphs,
+                    sheets=(*sheets, *splits),
+                    charts=tuple(_curves(test, title, of_test)),
+                )
+            )
     return tuple(sections)
 
 
-def _part(
-    test: str, title: str, records: Sequence[Record], link: Link | None, *, imported: bool
-) -> Part:
-    names = names_of(records)
-    sheets, splits = [], []
-    for pairing in dict.fromkeys(record.pairing for record in records):
-        group = [record for record in records if record.pairing == pairing]
-        sheets.append(_times(test, pairing, group, names))
-        split = split_sheet(pairing, group, names, link)
-        splits += [split] if split is not None else []
-    return Part(
-        name=test.replace("_", "-"),
-        title=title,
-        paragraphs=(
-            (_ROUND_TRIP_PRINTED,) if imported else _paragraphs(test, records, split=bool(splits))
-        ),
-        sheets=(*sheets, *splits),
-        charts=_curves(test, title, records),
-    )
-
-
-def _times(test: str, pairing: str, records: Sequence[Record], names: dict[str, str]) -> Table:
-    pairing_name = of_pairing(pairing, same_host=any(record.same_host for record in records))
-    title, columns = _("{pairing}: time of a round trip", pairing=pairing_name), TIMES
-    if test == "connect":
-        title = _("{pairing}: time of a transaction", pairing=pairing_name)
-        columns = (*columns, HANDSHAKE)
-    rows = [(names[cell], cell, trials) for cell, trials in by_cell(records).items()]
-    return table(title, _("cell"), columns, rows)
-
-
-def _curves(test: str, title: str, records: Sequence[Record]) -> tuple[Chart, ...]:
+def _curves(test: str, title: str, records: Sequence[Record]) -> Iterator[Chart]:
     """Percentile curves, a chart for each protocol; with too many lines, further charts.
 
     The x axis ends at the last percentile that the number of values allows. Each further nine
     (90 %, 99 %, 99.9 % …) is one step of equal width.
     """
-    charts = []
-    protocols = dict.fromkeys(record.protocol for record in records)
-    for protocol in protocols:
+    for protocol in dict.fromkeys(record.protocol for record in records):
         curves = _lines([record for record in records if record.protocol == protocol])
         if not curves:
             continue
         head, x_label = joined(", ", [title, protocol]), _SHARE_OF[test]
         name = f"{test.replace('_', '-')}-{protocol.lower()}"
         chart = in_panels(_curve_chart(f"{name}-1", head, x_label, curves))
-        if len(curves) <= _MAX_CURVES or _is_readable(chart):
-            charts.append(chart)
+        in_a_panel = max((len(panel.lines) for panel in chart.panels), default=len(curves))
+        if len(curves) <= _MAX_CURVES or in_a_panel <= MOST_LINES:
+            yield chart
             continue
         for at, start in enumerate(range(0, len(curves), _MAX_CURVES), start=1):
             words = _("{title} ({number})", title=head, number=at)
             lines = curves[start : start + _MAX_CURVES]
-            charts.append(in_panels(_curve_chart(f"{name}-{at}", words, x_label, lines)))
-    return tuple(charts)
+            yield in_panels(_curve_chart(f"{name}-{at}", words, x_label, lines))
 
 
 def _lines(records: Sequence[Record]) -> tuple[Curve, ...]:
-    """A line for each pairing and cell, from records of one protocol."""
+    """A line for each pairing and cell, from records of one protocol.
+
+    Its points are (1 / (1 - share), time in µs), from the percentile of 13 % upwards: there are
+    ``_CURVE_STEPS`` points for each factor of ten of x.
+    """
     names = names_of(records)
     settings = words_of(records, ("protocol", "message_bytes"), brief=True)
     places = {(record.pairing, record.cell): record.message_bytes for record in records}
@@ -150,32 +151,21 @@ def _lines(records: Sequence[Record]) -> tuple[Curve, ...]:
     curves = []
     for index, ((pairing, cell), size) in enumerate(places.items()):
         histogram = pooled([record for record in records if record.cell == cell])
-        if histogram is not None and histogram.count > 1:
-            label = joined(" ", [pairing, names[cell]]) if several else names[cell]
-            size_words = "" if size is None else _("{size} bytes", size=size)
-            words = (pairing, size_words, *settings[cell])
-            curves.append(Curve(label, index, _points(histogram), words=words))
-    return tuple(curves)
-
-
-def _is_readable(chart: Chart) -> bool:
-    return bool(chart.panels) and max(len(panel.lines) for panel in chart.panels) <= MOST_LINES
-
-
-def _points(histogram: Histogram) -> tuple[tuple[float, float | None], ...]:
-    """Points (1 / (1 - share), time in µs), from the percentile of 13 % upwards.
-
-    There are ``_CURVE_STEPS`` points for each factor of ten of x.
-    """
-    points: list[tuple[float, float | None]] = []
-    step = 0
-    while (odds := 10 ** (step / _CURVE_STEPS)) <= histogram.count:
-        exact = Fraction(round(odds)) if step % _CURVE_STEPS == 0 else Fraction(odds)
-        if exact > 1:
+        if histogram is None or histogram.count < 2:
+            continue
+        points: list[tuple[float, float | None]] = []
+        for step in count(1):
+            odds = 10 ** (step / _CURVE_STEPS)
+            if odds > histogram.count:
+                break
+            exact = Fraction(round(odds)) if step % _CURVE_STEPS == 0 else Fraction(odds)
             value = histogram.percentile(1 - 1 / exact)
             points.append((float(exact), None if value is None else value / 1e3))
-        step += 1
-    return tuple(points)
+        label = joined(" ", [pairing, names[cell]]) if several else names[cell]
+        size_words = "" if size is None else _("{size} bytes", size=size)
+        words = (pairing, size_words, *settings[cell])
+        curves.append(Curve(label, index, tuple(points), words=words))
+    return tuple(curves)
 
 
 def _curve_chart(name: str, title: str, x_label: str, lines: tuple[Curve, ...]) -> Chart:
@@ -197,17 +187,6 @@ def _curve_chart(name: str, title: str, x_label: str, lines: tuple[Curve, ...]) 
         unit="µs",
         log_y=max(times) > _LOG_FROM * min(times),
     )
-
-
-def _paragraphs(test: str, records: Sequence[Record], *, split: bool) -> tuple[str, ...]:
-    paragraphs = [_CONNECT if test == "connect" else _ROUND_TRIP, _TOGETHER]
-    open_loop = any(r.settings.get("message_rate_per_s") is not None for r in records)
-    intended = any(r.value("client_latency_from") == "intended" for r in records)
-    if open_loop or intended:
-        paragraphs.append(_INTENDED)
-    if split:
-        paragraphs.append(_SPLIT)
-    return tuple(paragraphs)
 
 
 _ROUND_TRIP_PRINTED = _(
@@ -276,18 +255,8 @@ def wire_ns(record: Record, link: Link | None) -> float | str:
     return 8e9 * total_bytes / link.rate_bit_per_s
 
 
-def split_sheet(
-    pairing: str, records: Sequence[Record], names: dict[str, str], link: Link | None
-) -> Table | None:
-    """A line for each cell; ``None`` if no cell requested the time in the mirror's stack."""
-    timed = [record for record in records if record.settings.get("stack_time") is True]
-    title = _("{pairing}: parts of a round trip", pairing=pairing)
-    rows = [(names[cell], cell, _Parts(trials, link)) for cell, trials in by_cell(timed).items()]
-    return table(title, _("cell"), _STACK_COLUMNS, rows) if rows else None
-
-
 class _Parts:
-    """The parts of the mean round trip of a cell."""
+    """The parts of the mean round trip of a cell whose time in the mirror's stack was requested."""
 
     def __init__(self, trials: Trials, link: Link | None) -> None:
         self.trials = results_of(trials)
@@ -298,11 +267,6 @@ class _Parts:
         self.wire_ns = wire if isinstance(wire, float) else None
         self.why_no_wire = [wire] if isinstance(wire, str) else []
         self.why_no_stack = [_why_no_stack(self.trials)] if self.stack_ns is None else []
-
-
-def _if_results(of: Callable[[_Parts], Shown | str]) -> Callable[[_Parts], Shown | str]:
-    """Blank, with the reasons, if no trial has a result."""
-    return lambda parts: of(parts) if parts.trials else Shown(why=parts.why_blank)
 
 
 def _us(value_ns: float | None, why: Sequence[str] = ()) -> Shown:
@@ -334,7 +298,7 @@ def _stack_percentile(share: Fraction) -> Callable[[_Parts], Shown]:
 
 def _stamps(parts: _Parts) -> str:
     words = dict.fromkeys(str(r.values.get("server_stack_stamps", "")) for r in parts.trials)
-    return joined(", ", [_STAMPS.get(word, word) for word in words if word])
+    return joined(", ", [_STAMPS.get(word, word) for word in filter(None, words)])
 
 
 def _why_no_stack(results: Sequence[Record]) -> str:
@@ -348,17 +312,23 @@ def _why_no_stack(results: Sequence[Record]) -> str:
     return _("the mirror’s system returned no timestamps.")
 
 
-_STACK_COLUMNS: Sequence[FigureColumn[_Parts]] = tuple(
-    FigureColumn(heading, _if_results(of), "µs")
-    for heading, of in (
-        (_("round trip, µs"), lambda parts: _us(parts.round_trip_ns)),
-        (_("on the wire, µs"), lambda parts: _us(parts.wire_ns, parts.why_no_wire)),
-        (_("in the mirror’s stack, µs"), lambda parts: _us(parts.stack_ns, parts.why_no_stack)),
-        (_("the rest, µs"), _rest),
-        (_("stack, median, µs"), _stack_percentile(PERCENTILES["p50"])),
-        (_("stack, 99 %, µs"), _stack_percentile(PERCENTILES["p99"])),
-        (_("timestamps"), _stamps),
+def _part_column(heading: str, of: Callable[[_Parts], Shown | str]) -> FigureColumn[_Parts]:
+    """A column that is blank, with the reasons, if no trial has a result."""
+    return FigureColumn(
+        heading, lambda parts: of(parts) if parts.trials else Shown(why=parts.why_blank), "µs"
     )
+
+
+_STACK_COLUMNS: Sequence[FigureColumn[_Parts]] = (
+    _part_column(_("round trip, µs"), lambda parts: _us(parts.round_trip_ns)),
+    _part_column(_("on the wire, µs"), lambda parts: _us(parts.wire_ns, parts.why_no_wire)),
+    _part_column(
+        _("in the mirror’s stack, µs"), lambda parts: _us(parts.stack_ns, parts.why_no_stack)
+    ),
+    _part_column(_("the rest, µs"), _rest),
+    _part_column(_("stack, median, µs"), _stack_percentile(PERCENTILES["p50"])),
+    _part_column(_("stack, 99 %, µs"), _stack_percentile(PERCENTILES["p99"])),
+    _part_column(_("timestamps"), _stamps),
 )
 
 
@@ -376,8 +346,8 @@ def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
         groups: dict[str, list[Record]] = {}
         for record in results:
             size = "" if record.message_bytes is None else str(record.message_bytes)
-            words = [word for word in (record.protocol, size) if word]
-            groups.setdefault(joined(" ", words), []).append(record)
+            title = joined(" ", filter(None, (record.protocol, size)))
+            groups.setdefault(title, []).append(record)
         if len(groups) > MOST_TRIP_LINES:
             groups = {results[0].protocol: results}
             names = names_of(results, brief=True)
@@ -390,39 +360,40 @@ def _answer(test: str, title: str, records: Sequence[Record], names: dict[str, s
     cells = sorted(trials_of, key=lambda cell: mean(_means_us(trials_of[cell])))
     section = test.replace("_", "-")
     subject = _("a connection with its answer") if test == "connect" else _("a round trip")
+    shortest, longest = trials_of[cells[0]], trials_of[cells[-1]]
     if len(cells) == 1:
-        trials = trials_of[cells[0]]
-        histogram = pooled(trials)
+        histogram = pooled(shortest)
         text = _(
             "{title}: {time} {what} ({trials})",
             title=title,
-            time=_time(trials),
+            time=joined(" ", [_interval(shortest), "µs"]),
             what=subject,
-            trials=counted("{number} trial", "{number} trials", len(trials)),
+            trials=counted("{number} trial", "{number} trials", len(shortest)),
         )
         percentiles = () if histogram is None else percentile_words(histogram, _STATED, in_us)
         return AnswerLine(joined(", ", [text, *percentiles]), tuple(cells), section, section)
-    several = len({record.pairing for record in records}) > 1
-    ends = []
-    for trials in (trials_of[cells[0]], trials_of[cells[-1]]):
-        words = [trials[0].pairing if several else "", names[trials[0].cell]]
-        name = joined(", ", [word for word in words if word])
-        ends.append(_("{time} ({cell})", time=_time(trials), cell=name))
-    sentence = _(
-        "{title}: {what} takes {least} to {most}",
-        title=title,
-        what=subject,
-        least=ends[0],
-        most=ends[1],
-    )
     if _overlap([trials_of[cell] for cell in cells]):
         # No cell is named, because chance may decide which cell has the shortest mean.
         sentence = _(
             "{title}: {what} takes {least} to {most} µs",
             title=title,
             what=subject,
-            least=_interval(trials_of[cells[0]]),
-            most=_interval(trials_of[cells[-1]]),
+            least=_interval(shortest),
+            most=_interval(longest),
+        )
+    else:
+        several = len({record.pairing for record in records}) > 1
+        ends = []
+        for trials in (shortest, longest):
+            words = (trials[0].pairing if several else "", names[trials[0].cell])
+            time = joined(" ", [_interval(trials), "µs"])
+            ends.append(_("{time} ({cell})", time=time, cell=joined(", ", filter(None, words))))
+        sentence = _(
+            "{title}: {what} takes {least} to {most}",
+            title=title,
+            what=subject,
+            least=ends[0],
+            most=ends[1],
         )
     return AnswerLine(sentence, (cells[-1], *cells[:-1]), section, section)
 
@@ -445,12 +416,8 @@ def _overlap(cells: Sequence[Sequence[Record]]) -> bool:
     return max(mid - half for mid, half in ends) <= min(mid + half for mid, half in ends)
 
 
-def _time(trials: Sequence[Record]) -> Message:
-    """A text such as ``124.0 ± 1.4 µs``, with as many digits as the interval justifies."""
-    return joined(" ", [_interval(trials), "µs"])
-
-
 def _interval(trials: Sequence[Record]) -> str:
+    """A text such as ``124.0 ± 1.4``, with as many digits as the interval justifies."""
     values = _means_us(trials)
     if len(values) < MIN_TRIALS:
         return figure(mean(values))
