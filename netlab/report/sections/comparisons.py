@@ -6,7 +6,8 @@ affects both sides alike. The verdicts on all comparisons of a run are corrected
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
 from netlab.compare.align import Judged, align_cells, judge_groups
 from netlab.errors import MatrixError
@@ -19,7 +20,6 @@ from netlab.stats import ComparisonResult as Verdict
 from netlab.trial.figures import FigureColumn, Shown
 from netlab.trial.quantity import Quantity
 from netlab.trial.record import Record
-from netlab.trial.settings import Level
 from netlab.units import format_share
 
 NAME = "comparisons"
@@ -56,12 +56,8 @@ JudgedComparisons = tuple[tuple[Comparison, tuple[Judged, ...]], ...]
 
 def requested(matrix_text: str, records: Sequence[Record]) -> Part | None:
     """The comparisons that a matrix requests, or why the matrix cannot be read."""
-    if "compare" not in matrix_text:
-        return None
-    from netlab.config.matrix_file import comparisons_in
-
     try:
-        return part(records, comparisons_in(matrix_text, "matrix.yaml"))
+        return part(records, _comparisons_in(matrix_text))
     except MatrixError as error:
         why = _(
             "Nothing is compared: the run’s matrix.yaml cannot be read. {error}", error=str(error)
@@ -71,14 +67,18 @@ def requested(matrix_text: str, records: Sequence[Record]) -> Part | None:
 
 def judged_of(matrix_text: str, records: Sequence[Record]) -> JudgedComparisons:
     """The comparisons that a matrix requests; empty if the matrix cannot be read."""
+    try:
+        return _judged(records, _comparisons_in(matrix_text))
+    except MatrixError:
+        return ()
+
+
+def _comparisons_in(matrix_text: str) -> Sequence[Comparison]:
     if "compare" not in matrix_text:
         return ()
     from netlab.config.matrix_file import comparisons_in
 
-    try:
-        return _judged(records, comparisons_in(matrix_text, "matrix.yaml"))
-    except MatrixError:
-        return ()
+    return comparisons_in(matrix_text, "matrix.yaml")
 
 
 def _judged(records: Sequence[Record], comparisons: Sequence[Comparison]) -> JudgedComparisons:
@@ -99,19 +99,16 @@ def part(records: Sequence[Record], comparisons: Sequence[Comparison]) -> Part |
             )
             sentences.append(none)
             continue
+        baseline, contender = (
+            joined(", ", [setting(name, level) for name, level in side.items()])
+            for side in (comparison.baseline, comparison.contender)
+        )
         sides = _(
-            "baseline {baseline}, contender {contender}",
-            baseline=side_words(comparison.baseline),
-            contender=side_words(comparison.contender),
+            "baseline {baseline}, contender {contender}", baseline=baseline, contender=contender
         )
         sheets.append(sheet(comparison.name, sides, rows))
         sentences += _sentences(comparison, rows)
     return Part(name=NAME, title=TITLE, paragraphs=(*sentences, _METHOD), sheets=tuple(sheets))
-
-
-def side_words(side: Mapping[str, Level]) -> str:
-    """One side's settings in words, such as ``server’s receive call spinning``."""
-    return joined(", ", [setting(name, level) for name, level in side.items()])
 
 
 def sheet(title: str, sides: str, rows: Sequence[Judged]) -> Table:
@@ -120,31 +117,28 @@ def sheet(title: str, sides: str, rows: Sequence[Judged]) -> Table:
     several = len(quantities) > 1
     subject = quantities[0] if len(quantities) == 1 else _("mean")
     paired = all(row.aligned.paired for row in rows)
+
+    def words(row: Judged) -> str:
+        aligned, taken_back = row.aligned, row.taken_back
+        return in_words(row.verdict, aligned.quantity, taken_back=taken_back, paired=aligned.paired)
+
     columns: list[FigureColumn[Judged]] = [
         FigureColumn(_("baseline"), lambda row: _mean_of_side(row, 0)),
         FigureColumn(_("contender"), lambda row: _mean_of_side(row, 1)),
         FigureColumn(_("ratio"), lambda row: row.verdict.ratio, decimals=3),
         FigureColumn(_("95 % interval"), lambda row: interval_words(row.verdict)),
         FigureColumn(_("pairs") if paired else _("trials"), _count),
-        FigureColumn(
-            _("in words"),
-            lambda row: in_words(
-                row.verdict,
-                row.aligned.quantity,
-                taken_back=row.taken_back,
-                paired=row.aligned.paired,
-            ),
-        ),
+        FigureColumn(_("in words"), words),
     ]
-    labels = [(row.aligned.label, row.aligned.quantity.name) for row in rows]
+    labels = [
+        joined(", ", [row.aligned.label, *([row.aligned.quantity.name] if several else [])])
+        for row in rows
+    ]
     return table(
         joined(": ", [title, joined(", ", [subject, sides])]),
         _("cell"),
         columns,
-        [
-            (joined(", ", label) if several else label[0], "", row)
-            for label, row in zip(labels, rows, strict=True)
-        ],
+        [(label, "", row) for label, row in zip(labels, rows, strict=True)],
     )
 
 
@@ -211,18 +205,15 @@ def in_words(
         margin = format_share(verdict.margin)
         return _("equivalent within ±{margin} ({interval})", margin=margin, interval=between)
     least = verdict.smallest_ratio
-    if taken_back:
-        text = _("inconclusive among so many comparisons ({interval})", interval=between)
-    elif least is None:
-        text = _("inconclusive ({interval})", interval=between)
-    else:
-        multiple = _("{times} times", times=f"{least:.1f}")
-        text = _(
-            "inconclusive ({interval}; four of five such runs would show {least} or more)",
-            interval=between,
-            least=f"{_percent(least - 1)} %" if least < _TWICE else multiple,
-        )
-    return text
+    if taken_back or least is None:
+        many = _("inconclusive among so many comparisons ({interval})", interval=between)
+        return many if taken_back else _("inconclusive ({interval})", interval=between)
+    multiple = _("{times} times", times=f"{least:.1f}")
+    return _(
+        "inconclusive ({interval}; four of five such runs would show {least} or more)",
+        interval=between,
+        least=f"{_percent(least - 1)} %" if least < _TWICE else multiple,
+    )
 
 
 def ratio_words(ratio: float, quantity: Quantity) -> str:
@@ -286,26 +277,18 @@ def answers(verdicts: JudgedComparisons) -> tuple[AnswerLine, ...]:
     alike = [(comparison, rows) for comparison, rows in answered if _shows_nothing(rows)]
     lines: list[AnswerLine] = []
     for number, (comparison, rows) in enumerate(answered, 1):
-        if len(alike) > 1 and _shows_nothing(rows):
-            if comparison is alike[0][0]:
-                lines.append(_without_difference(alike))
-        else:
+        if len(alike) < 2 or not _shows_nothing(rows):
             lines.append(_answer(comparison, rows, number))
+        elif comparison is alike[0][0]:
+            lines.append(_without_difference(alike))
     return tuple(lines)
 
 
 def _shows_nothing(rows: Sequence[Judged]) -> bool:
     """Whether no pair of cells differs, and each quantity has several pairs."""
-    numbers = _pairs_by_quantity(rows).values()
-    return min(numbers) > 1 and all(row.verdict.verdict != "different" for row in rows)
-
-
-def _pairs_by_quantity(rows: Sequence[Judged]) -> dict[Quantity, int]:
-    """Quantity → its number of pairs of cells."""
-    numbers: dict[Quantity, int] = {}
-    for row in rows:
-        numbers[row.aligned.quantity] = numbers.get(row.aligned.quantity, 0) + 1
-    return numbers
+    numbers = Counter(row.aligned.quantity for row in rows)
+    different = any(row.verdict.verdict == "different" for row in rows)
+    return min(numbers.values()) > 1 and not different
 
 
 def _without_difference(
@@ -316,57 +299,55 @@ def _without_difference(
     for comparison, rows in comparisons:
         numbers = [
             _("{quantity}, {cells} pairs", quantity=quantity.name, cells=str(number))
-            for quantity, number in _pairs_by_quantity(rows).items()
+            for quantity, number in Counter(row.aligned.quantity for row in rows).items()
         ]
         texts.append(_("{name} ({numbers})", name=comparison.name, numbers=joined("; ", numbers)))
-    cells = [
-        cell for _name, rows in comparisons for row in rows for cell in row.aligned.cells[::-1]
-    ]
     sentence = _(
         "no significant difference in any pair of cells: {comparisons}",
         comparisons=joined("; ", texts),
     )
-    return AnswerLine(sentence_case(sentence), tuple(dict.fromkeys(cells)), NAME)
+    every = [row for _comparison, rows in comparisons for row in rows]
+    return AnswerLine(sentence_case(sentence), _cells_of(every), NAME)
+
+
+def _cells_of(rows: Sequence[Judged]) -> tuple[str, ...]:
+    """The cells of each row, the contender's cell first."""
+    return tuple(dict.fromkeys(cell for row in rows for cell in row.aligned.cells[::-1]))
 
 
 def _answer(comparison: Comparison, rows: Sequence[Judged], table: int) -> AnswerLine:
+    """For one pair of cells, the difference in each quantity and its interval.
+
+    For several pairs, the range of the significant differences, and how many pairs differ
+    significantly. Quantities with the same text share it.
+    """
     by_difference: dict[str, list[str]] = {}
     for quantity in dict.fromkeys(row.aligned.quantity for row in rows):
-        for difference in _differences(quantity, rows):
-            by_difference.setdefault(difference, []).append(quantity.name)
+        pairs = [row for row in rows if row.aligned.quantity is quantity]
+        all_pairs = str(len(pairs))
+        different = [row.verdict for row in pairs if row.verdict.verdict == "different"]
+        ratios = sorted(verdict.ratio for verdict in different if verdict.ratio is not None)
+        if len(pairs) == 1:
+            text = in_words(pairs[0].verdict, quantity, taken_back=pairs[0].taken_back)
+        elif not ratios:
+            text = _(
+                "without a significant difference in any of {cells} pairs of cells", cells=all_pairs
+            )
+        else:
+            differences = in_words(different[0], quantity)
+            if len(different) > 1:
+                differences = ratio_span(ratios[0], ratios[-1], quantity)
+            text = _(
+                "{differences} in {some} of {all} pairs of cells",
+                differences=differences,
+                some=str(len(different)),
+                all=all_pairs,
+            )
+        by_difference.setdefault(text, []).append(quantity.name)
     clauses = [
         _("{quantity} {difference}", quantity=listed(names), difference=difference)
         for difference, names in by_difference.items()
     ]
-    different = [row for row in rows if row.verdict.verdict == "different"]
-    cells = [cell for row in (*different, *rows) for cell in row.aligned.cells[::-1]]
     sentence = joined(": ", [comparison.name, joined("; ", clauses)])
-    return AnswerLine(sentence, tuple(dict.fromkeys(cells)), NAME, table=table)
-
-
-def _differences(quantity: Quantity, rows: Sequence[Judged]) -> Iterator[str]:
-    """A text about the differences in one quantity.
-
-    For one pair of cells, the text states the difference and its interval. For several pairs, it
-    states the range of the significant differences, and how many pairs differ significantly.
-    """
-    pairs = [row for row in rows if row.aligned.quantity is quantity]
-    if len(pairs) == 1:
-        yield in_words(pairs[0].verdict, quantity, taken_back=pairs[0].taken_back)
-        return
-    different = [row.verdict for row in pairs if row.verdict.verdict == "different"]
-    ratios = sorted(verdict.ratio for verdict in different if verdict.ratio is not None)
-    if not ratios:
-        yield _(
-            "without a significant difference in any of {cells} pairs of cells",
-            cells=str(len(pairs)),
-        )
-        return
-    yield _(
-        "{differences} in {some} of {all} pairs of cells",
-        differences=ratio_span(ratios[0], ratios[-1], quantity)
-        if len(different) > 1
-        else in_words(different[0], quantity),
-        some=str(len(different)),
-        all=str(len(pairs)),
-    )
+    relevant = [row for row in rows if row.verdict.verdict == "different"]
+    return AnswerLine(sentence, _cells_of([*relevant, *rows]), NAME, table=table)

@@ -7,13 +7,13 @@ holds the values of one direction in one trial.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, in_trials
 from netlab.findings.stream_rules import DELIVERED
-from netlab.messages import Message, _, joined, sentence_case
+from netlab.messages import _, joined, sentence_case
 from netlab.report.tables.elements import Part, table
 from netlab.report.text import summary
 from netlab.report.text.findings import CALLED, shown_by
@@ -45,53 +45,39 @@ class _LimitRow:
     groups: tuple[Group, ...]
     kind: Kind | None
     samples: tuple[StreamSample, ...]
-    of_cells: int
-    """Number of cells with a result in these groups."""
-    of_trials: int
-    """Number of trials in these groups."""
-    of_trials_of_cells: int
-    """Number of all trials in the cells with this limit."""
+    """The samples with this limit."""
+    every: tuple[StreamSample, ...]
+    """All samples of these groups."""
     finding: Finding | None
 
-    @property
-    def cells(self) -> int:
-        """Number of cells with this limit."""
-        return len({sample.cell for sample in self.samples})
-
-    @property
-    def whole(self) -> bool:
-        """Whether every trial of every cell has this limit."""
-        return self.cells == self.of_cells and len(self.samples) == self.of_trials
-
-    @property
-    def counted(self) -> Message:
+    def counted(self) -> Shown:
         """Number of cells with this limit. If not all trials of these cells have the limit, the
         number of trials with the limit follows.
         """
-        cells = _("{some} of {all}", some=self.cells, all=self.of_cells)
-        if len(self.samples) == self.of_trials_of_cells:
-            return cells
-        trials = in_trials(len(self.samples), self.of_trials_of_cells)["in_trials"]
-        return joined(", ", (cells, trials))
+        limited = {sample.cell for sample in self.samples}
+        of_trials = sum(sample.cell in limited for sample in self.every)
+        of_cells = len({sample.cell for sample in self.every})
+        text = _("{some} of {all}", some=len(limited), all=of_cells)
+        if len(self.samples) < of_trials:
+            text = joined(", ", (text, in_trials(len(self.samples), of_trials)["in_trials"]))
+        return Shown(len(limited), text=text)
 
     @property
     def label(self) -> str:
         """The groups as text, such as ``WW TCP 64, 576``."""
         first = self.groups[0]
         sizes = ", ".join(str(group.message_bytes) for group in self.groups)
-        words = (first.pairing, first.protocol, sizes, first.flow)
-        return joined(" ", [word for word in words if word])
+        return joined(" ", filter(None, (first.pairing, first.protocol, sizes, first.flow)))
 
     def joins(self, row: _LimitRow) -> bool:
-        """Whether both rows can share a line: the same limit holds for all their cells."""
+        """Whether both rows can share a line: the same limit holds for all trials of all cells."""
         last, first = self.groups[-1], row.groups[0]
         return (
             self.kind is row.kind
             and self.kind in (None, Kind.WIRE_CEILING)
-            and (last.pairing, last.protocol, last.flow)
-            == (first.pairing, first.protocol, first.flow)
-            and self.whole
-            and row.whole
+            and replace(last, message_bytes=None) == replace(first, message_bytes=None)
+            and len(self.samples) == len(self.every)
+            and len(row.samples) == len(row.every)
         )
 
 
@@ -109,16 +95,14 @@ def _limits(run: Analysis) -> Part | None:
     limits = [finding for finding in run.limits if finding.kind is not Kind.PACING]
     if not limits:
         return None
-    sheet = table(
-        _("Bottlenecks"),
-        _("messages, bytes"),
-        _LIMITS,
-        [(row.label, "", row) for row in _limit_rows(unpaced, limits)],
-    )
+    rows = [(row.label, "", row) for row in _limit_rows(unpaced, limits)]
     advices = dict.fromkeys(limit.advice for limit in limits if limit.severity == "warning")
     advice = tuple(_("{advice}.", advice=sentence_case(text)) for text in advices)
     return Part(
-        name="limits", title=_("Limits"), paragraphs=(_LIMITS_MEANING, *advice), sheets=(sheet,)
+        name="limits",
+        title=_("Limits"),
+        paragraphs=(_LIMITS_MEANING, *advice),
+        sheets=(table(_("Bottlenecks"), _("messages, bytes"), _LIMITS, rows),),
     )
 
 
@@ -129,15 +113,24 @@ def _limit_rows(unpaced: Sequence[StreamSample], findings: Iterable[Finding]) ->
         groups.setdefault(sample.group, []).append(sample)
     limits = [(finding, frozenset(finding.trials)) for finding in findings]
     rows: list[_LimitRow] = []
-    for group, samples in groups.items():
+
+    def add(row: _LimitRow) -> None:
+        if rows and rows[-1].joins(row):
+            last = rows.pop()
+            groups, samples = (*last.groups, *row.groups), (*last.samples, *row.samples)
+            row = _LimitRow(groups, row.kind, samples, (*last.every, *row.every), None)
+        rows.append(row)
+
+    for group, every in groups.items():
+        samples = (*every,)
         rest = samples
         for finding, trials in limits:
             limited = [sample for sample in rest if (sample.cell, sample.trial) in trials]
             if limited and _is_about(finding.group, group):
-                _add_limit(rows, group, samples, limited, finding)
-                rest = [sample for sample in rest if (sample.cell, sample.trial) not in trials]
+                add(_LimitRow((group,), finding.kind, (*limited,), samples, finding))
+                rest = (*(s for s in rest if (s.cell, s.trial) not in trials),)
         if rest:
-            _add_limit(rows, group, samples, rest)
+            add(_LimitRow((group,), None, rest, samples, None))
     return rows
 
 
@@ -149,42 +142,6 @@ def _is_about(broad: Group, group: Group) -> bool:
         and broad.protocol in ("", group.protocol)
         and broad.message_bytes in (None, group.message_bytes)
     )
-
-
-def _add_limit(
-    rows: list[_LimitRow],
-    group: Group,
-    samples: Sequence[StreamSample],
-    limited: Sequence[StreamSample],
-    finding: Finding | None = None,
-) -> None:
-    """Add the row of the ``limited`` samples of a group, or join it to the last row."""
-    cells = {sample.cell for sample in limited}
-    row = _LimitRow(
-        (group,),
-        None if finding is None else finding.kind,
-        tuple(limited),
-        len({sample.cell for sample in samples}),
-        len(samples),
-        sum(sample.cell in cells for sample in samples),
-        finding,
-    )
-    if rows and rows[-1].joins(row):
-        last = rows.pop()
-        row = _LimitRow(
-            (*last.groups, *row.groups),
-            row.kind,
-            (*last.samples, *row.samples),
-            last.of_cells + row.of_cells,
-            last.of_trials + row.of_trials,
-            last.of_trials_of_cells + row.of_trials_of_cells,
-            None,
-        )
-    rows.append(row)
-
-
-def _of_ceiling(row: _LimitRow) -> str:
-    return _span([s.ceiling_share for s in row.samples if s.ceiling_share is not None])
 
 
 def _evidence(row: _LimitRow) -> str:
@@ -208,7 +165,10 @@ def _span(shares: Sequence[float]) -> str:
 
 _LIMITS: Sequence[FigureColumn[_LimitRow]] = (
     FigureColumn(_("limited by"), lambda row: _NOT_SHOWN if row.kind is None else CALLED[row.kind]),
-    FigureColumn(_("cells"), lambda row: Shown(row.cells, text=row.counted), "cells"),
-    FigureColumn(_("of the ceiling, %"), _of_ceiling),
+    FigureColumn(_("cells"), _LimitRow.counted, "cells"),
+    FigureColumn(
+        _("of the ceiling, %"),
+        lambda row: _span([s.ceiling_share for s in row.samples if s.ceiling_share is not None]),
+    ),
     FigureColumn(_("evidence"), _evidence),
 )

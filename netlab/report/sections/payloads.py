@@ -12,47 +12,45 @@ from dataclasses import replace
 from netlab.ethernet import IpVersion, Link, ip_version_of
 from netlab.findings.finding import Finding, Kind
 from netlab.kinds.payload_search.tables import CUT_UP, FOUND, FRAMES
-from netlab.messages import Message, _, joined
+from netlab.messages import _, joined
 from netlab.report.tables.charts import ceiling_curve, in_panels, with_shares
-from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, Table, table
+from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, table
 from netlab.report.text.phrases import listed, spanned
 from netlab.results.quantities import names_of, words_of
 from netlab.stats import mean
 from netlab.trial.figures import results_of
 from netlab.trial.record import Record, by_cell
 
+_SECTION = "payload"
+
 
 def part(searches: Sequence[Record], link: Link | None) -> Part | None:
     """The results of the payload searches; ``None`` if the run has no such search."""
     if not searches:
         return None
-    groups: dict[tuple[str, IpVersion], list[Record]] = {}
+    swept: dict[tuple[str, IpVersion], list[Record]] = {}
     for record in results_of(searches):
         if record.series("sweep_message_bytes"):
             version = ip_version_of(record.settings)
-            groups.setdefault((record.protocol, version), []).append(record)
-    charts = tuple(_chart(*group, swept, link) for group, swept in groups.items())
-    return Part(
-        name="payload",
-        title=_("Payload of one frame"),
-        paragraphs=(_MEANING, *([_SWEEP] if charts else [])),
-        sheets=(_sheet(searches),),
-        charts=charts,
-    )
-
-
-def _sheet(records: Sequence[Record]) -> Table:
-    names = names_of(records)
-    cut_up = any("next_passed" in record.measured for record in records)
-    captured = any("captured" in record.measured for record in records)
-    return table(
+            swept.setdefault((record.protocol, version), []).append(record)
+    names = names_of(searches)
+    cut_up = any("next_passed" in record.measured for record in searches)
+    captured = any("captured" in record.measured for record in searches)
+    sheet = table(
         _("The largest payload that fits into one frame, bytes"),
         _("cell"),
         (*FOUND, *(CUT_UP if cut_up else ()), *(FRAMES if captured else ())),
         [
             (joined(" ", [trials[0].pairing, names[cell]]), cell, trials)
-            for cell, trials in by_cell(records).items()
+            for cell, trials in by_cell(searches).items()
         ],
+    )
+    return Part(
+        name=_SECTION,
+        title=_("Payload of one frame"),
+        paragraphs=(_MEANING, *([_SWEEP] if swept else [])),
+        sheets=(sheet,),
+        charts=tuple(_chart(*key, group, link) for key, group in swept.items()),
     )
 
 
@@ -70,7 +68,7 @@ def _chart(
                 rates_by_size.setdefault(size, []).append(rate)
         points = tuple((size, mean(rates) / 1e6) for size, rates in sorted(rates_by_size.items()))
         words = (trials[0].pairing, *settings[cell])
-        label = joined(", ", [word for word in words if word])
+        label = joined(", ", filter(None, words))
         lines.append(Curve(label, index, points, joined=False, words=words))
     sizes = sorted({round(x) for line in lines for x, _ in line.points})
     payload = group[0].number("payload_bytes")
@@ -89,7 +87,7 @@ def _chart(
             timestamps=group[0].flow("").tcp_timestamps is not False,
         )
     chart = Chart(
-        name=f"payload-{protocol.lower()}-ipv{ip_version}",
+        name=f"{_SECTION}-{protocol.lower()}-ipv{ip_version}",
         title=_(
             "{protocol} over IPv{version}: throughput around the payload of one frame",
             protocol=protocol,
@@ -118,9 +116,6 @@ _SWEEP = _(
 )
 
 
-_SECTION = "payload"
-
-
 def answers(records: Sequence[Record], findings: Sequence[Finding]) -> tuple[AnswerLine, ...]:
     """A line for each IP version: the payload of one frame, by protocol.
 
@@ -133,49 +128,43 @@ def answers(records: Sequence[Record], findings: Sequence[Finding]) -> tuple[Ans
             versions.setdefault(ip_version_of(record.settings), []).append(record)
     lines = [_of_version(version, searches) for version, searches in sorted(versions.items())]
     costs = [finding for finding in findings if finding.kind is Kind.BYTE_MORE]
-    return (*lines, *([_cost_of_one_byte(costs)] if costs else []))
+    if costs:
+        shares = [finding.evidence["cost_share"] for finding in costs]
+        least, most = (f"{100 * share:.1f}" for share in (min(shares), max(shares)))
+        sentence = _(
+            "UDP: one byte more than fits into a frame costs {span} % of throughput",
+            span=spanned(least, most),
+        )
+        cells = dict.fromkeys(cell for finding in costs for cell in finding.cells)
+        lines.append(AnswerLine(sentence, tuple(cells), _SECTION, f"{_SECTION}-udp"))
+    return tuple(lines)
 
 
 def _of_version(version: int, records: Sequence[Record]) -> AnswerLine:
-    protocols = dict.fromkeys(record.protocol for record in records)
-    payloads = [_of_protocol(protocol, records) for protocol in protocols]
-    mtus = sorted({round(mtu) for r in records if (mtu := r.number("path_mtu_bytes"))})
+    payloads = []
+    for protocol in dict.fromkeys(record.protocol for record in records):
+        # A text such as ``1472 bytes over UDP``, with the pairings if their payloads differ.
+        sizes: dict[int, dict[str, None]] = {}
+        for record in records:
+            if record.protocol == protocol:
+                payload = round(record.number("payload_bytes") or 0)
+                sizes.setdefault(payload, {})[record.pairing] = None
+        parts = [
+            str(size)
+            if len(sizes) == 1
+            else _("{size} ({pairings})", size=str(size), pairings=listed([*pairings]))
+            for size, pairings in sizes.items()
+        ]
+        payloads.append(_("{sizes} bytes over {protocol}", sizes=listed(parts), protocol=protocol))
     sentence = _(
         "IPv{version}: one frame carries {payloads}",
         version=str(version),
         payloads=listed(payloads),
     )
+    mtus = sorted({round(mtu) for r in records if (mtu := r.number("path_mtu_bytes"))})
     if mtus:
-        sizes = listed([str(mtu) for mtu in mtus])
-        sentence = _("{payloads}; path MTU {sizes} bytes", payloads=sentence, sizes=sizes)
+        mtu_words = listed([str(mtu) for mtu in mtus])
+        sentence = _("{payloads}; path MTU {sizes} bytes", payloads=sentence, sizes=mtu_words)
     cells = tuple(dict.fromkeys(record.cell for record in records))
-    return AnswerLine(
-        sentence, cells, _SECTION, f"{_SECTION}-{records[0].protocol.lower()}-ipv{version}"
-    )
-
-
-def _of_protocol(protocol: str, records: Sequence[Record]) -> Message:
-    """A text such as ``1472 bytes over UDP``, with the pairings if their payloads differ."""
-    sizes: dict[int, dict[str, None]] = {}
-    for record in records:
-        payload = record.number("payload_bytes")
-        if record.protocol == protocol and payload is not None:
-            sizes.setdefault(round(payload), {})[record.pairing] = None
-    parts = [
-        str(size)
-        if len(sizes) == 1
-        else _("{size} ({pairings})", size=str(size), pairings=listed([*pairings]))
-        for size, pairings in sizes.items()
-    ]
-    return _("{sizes} bytes over {protocol}", sizes=listed(parts), protocol=protocol)
-
-
-def _cost_of_one_byte(findings: Sequence[Finding]) -> AnswerLine:
-    shares = sorted(finding.evidence["cost_share"] for finding in findings)
-    least, most = (f"{100 * share:.1f}" for share in (shares[0], shares[-1]))
-    cells = tuple(dict.fromkeys(cell for finding in findings for cell in finding.cells))
-    sentence = _(
-        "UDP: one byte more than fits into a frame costs {span} % of throughput",
-        span=spanned(least, most),
-    )
-    return AnswerLine(sentence, cells, _SECTION, f"{_SECTION}-udp")
+    chart = f"{_SECTION}-{records[0].protocol.lower()}-ipv{version}"
+    return AnswerLine(sentence, cells, _SECTION, chart)

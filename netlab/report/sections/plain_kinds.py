@@ -15,31 +15,26 @@ from netlab.trial.record import Record, by_cell
 
 
 def parts(records: Sequence[Record]) -> list[Part]:
-    """A section for each kind of test among the records: its figures, cell by cell."""
+    """A section for each kind of test among the records: its figures, cell by cell.
+
+    It has the number of trials, and the mean of each headline figure.
+    """
     sections = []
     for test in dict.fromkeys(record.test for record in records):
         own = [record for record in records if record.test == test]
         kind, names = KINDS[test], names_of(own)
+        columns: list[FigureColumn[Trials]] = [FigureColumn(_("trials"), trials_shown)]
+        for quantity in kind.figure_columns().values():
+            heading = in_unit(quantity.unit, quantity.name)
+            of = mean_of_all(quantity.in_unit, lambda trial: trial.why_blank)
+            columns.append(FigureColumn(heading, of, quantity.unit))
         rows = [
             (joined(" ", [trials[0].pairing, names[cell]]), cell, trials)
             for cell, trials in by_cell(own).items()
         ]
-        sheet = table(sentence_case(kind.subject), _("cell"), _columns(kind), rows)
+        sheet = table(sentence_case(kind.subject), _("cell"), columns, rows)
         sections.append(Part(name=_anchor(kind), title=sentence_case(kind.label), sheets=(sheet,)))
     return sections
-
-
-def _columns(kind: KindOfTest) -> list[FigureColumn[Trials]]:
-    """The number of trials, and the mean of each headline figure."""
-    figures: list[FigureColumn[Trials]] = [
-        FigureColumn(
-            in_unit(quantity.unit, quantity.name),
-            mean_of_all(quantity.in_unit, lambda trial: trial.why_blank),
-            quantity.unit,
-        )
-        for quantity in kind.figure_columns().values()
-    ]
-    return [FigureColumn(_("trials"), trials_shown), *figures]
 
 
 def answers(records: Sequence[Record]) -> list[AnswerLine]:

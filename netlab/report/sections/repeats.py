@@ -6,7 +6,7 @@ under "Var"; here each kind of deviation has its own name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -95,41 +95,50 @@ def part(
     sheets: list[Table] = []
     for trials in repeated[:MAX_CELLS]:
         test = KINDS[trials[0].test].label if trials[0].test in KINDS else ""
-        words = [trials[0].pairing, names[trials[0].cell], test]
-        title = joined(", ", [word for word in words if word])
+        title = joined(", ", filter(None, (trials[0].pairing, names[trials[0].cell], test)))
         sheets += _repeats(title, trials, imported=imported)
         framing = framing_sheet(title, trials, link)
         sheets += [framing] if framing is not None else []
+    further = counted(
+        "{number} further cell with repeats is not shown; netlab export has every trial.",
+        "{number} further cells with repeats are not shown; netlab export has every trial.",
+        len(repeated) - MAX_CELLS,
+    )
+    imprecise = counted(
+        "{number} cell reached the most trials allowed before its mean was as precise as "
+        "requested: {cells}.",
+        "{number} cells reached the most trials allowed before their means were as "
+        "precise as requested: {cells}.",
+        len(never_tight),
+        cells=joined("; ", [names[cell] for cell in never_tight]),
+    )
     few = len(repeated) <= MAX_SHOWN
     return Part(
         name="repeats",
         title=_("Repeats"),
-        paragraphs=_paragraphs(len(repeated), [names[cell] for cell in never_tight]),
+        paragraphs=(
+            _MEANING,
+            *([further] if len(repeated) > MAX_CELLS else []),
+            *([imprecise] if never_tight else []),
+        ),
         sheets=tuple(sheets) if few else (),
         details=() if few else tuple(sheets),
     )
 
 
-def _repeats(title: str, trials: Sequence[Record], *, imported: bool) -> list[Table]:
+def _repeats(title: str, trials: Sequence[Record], *, imported: bool) -> Iterator[Table]:
     """The repeats of a cell, fifteen in each sheet; the last sheet also has the deviations."""
     rows = [(row.label, "", row) for row in _rows(trials, imported=imported)]
-    sheets = []
+    head = _("{title}: repeat by repeat", title=title)
     for start in range(0, len(trials), REPEATS_A_SHEET):
         until = min(start + REPEATS_A_SHEET, len(trials))
         columns: list[FigureColumn[_FigureRow]] = [
             FigureColumn(str(trials[at].trial), partial(_FigureRow.repeat, at=at))
             for at in range(start, until)
         ]
-        continued = _("{title}: repeat by repeat (continued)", title=title)
-        sheets.append(
-            table(
-                continued if start else _("{title}: repeat by repeat", title=title),
-                _("repeat"),
-                [*columns, *(_SUMMARY if until == len(trials) else ())],
-                rows,
-            )
-        )
-    return sheets
+        columns += _SUMMARY if until == len(trials) else ()
+        yield table(head, _("repeat"), columns, rows)
+        head = _("{title}: repeat by repeat (continued)", title=title)
 
 
 def _rows(trials: Sequence[Record], *, imported: bool) -> list[_FigureRow]:
@@ -142,7 +151,8 @@ def _rows(trials: Sequence[Record], *, imported: bool) -> list[_FigureRow]:
         of_repeat, of_mean, of_deviation = decimals
         return _FigureRow(label, unit, trials, values, (of_repeat, of_mean, of_deviation))
 
-    elapsed = row(_("elapsed, s"), "s", _seconds("elapsed_ns"), 2 if imported else 3, 3, 4)
+    elapsed_decimals = (2 if imported else 3, 3, 4)
+    elapsed = row(_("elapsed, s"), "s", _seconds("elapsed_ns"), *elapsed_decimals)
     rows = [row(words, "s", _seconds(name), 3, 3, 4) for name, words in _CPU_TIMES.items()]
     if trials[0].protocol == "UDP":
         rows.append(row(_("lost messages"), "", number("lost_messages"), 0, 1, 1))
@@ -185,30 +195,6 @@ def _each_us(record: Record) -> float | None:
     return elapsed / transactions / 1e3
 
 
-def _paragraphs(cells: int, never_tight: Sequence[str]) -> tuple[str, ...]:
-    paragraphs = [_MEANING]
-    if cells > MAX_CELLS:
-        paragraphs.append(
-            counted(
-                "{number} further cell with repeats is not shown; netlab export has every trial.",
-                "{number} further cells with repeats are not shown; netlab export has every trial.",
-                cells - MAX_CELLS,
-            )
-        )
-    if never_tight:
-        paragraphs.append(
-            counted(
-                "{number} cell reached the most trials allowed before its mean was as precise as "
-                "requested: {cells}.",
-                "{number} cells reached the most trials allowed before their means were as "
-                "precise as requested: {cells}.",
-                len(never_tight),
-                cells=joined("; ", never_tight),
-            )
-        )
-    return tuple(paragraphs)
-
-
 _MEANING = _(
     "The standard deviation and the variance (in the unit squared) are those of a sample, with "
     "n - 1. The mean absolute deviation is the mean distance from the mean; some documents print "
@@ -243,45 +229,42 @@ def framing_sheet(title: str, trials: Sequence[Record], link: Link | None) -> Ta
     rows: list[tuple[str, str, _CountedBytes]] = [
         (_("payload received"), "", (float(size), received / seconds))
     ]
-    for label, gaps in (
-        (_("frames with preamble, without the gaps"), False),
-        (_("frames with preamble and gaps"), True),
+    for label, gap in (
+        (_("frames with preamble, without the gaps"), GAP_BYTES),
+        (_("frames with preamble and gaps"), 0),
     ):
-        share = _frames_share(timed[0], link, gaps=gaps)
+        share = _frames_share(timed[0], link, gap)
         if isinstance(share, str):
             rows.append((label, "", share))
         else:
             counted_bytes = round(size * share, 6)
             rows.append((label, "", (counted_bytes, share * sent_bytes / seconds)))
-    title = (
-        _("{title}: throughput over all repeats, by what is counted", title=title)
-        if has_count
-        else _(
+    head = _("{title}: throughput over all repeats, by what is counted", title=title)
+    if not has_count:
+        head = _(
             "{title}: throughput over all repeats, by what is counted; frames are those of the "
             "received payload",
             title=title,
         )
-    )
-    return table(title, _("counted"), _framing_columns(link), rows)
+    return table(head, _("counted"), _framing_columns(link), rows)
 
 
 def _framing_columns(link: Link | None) -> Sequence[FigureColumn[_CountedBytes]]:
     def if_known(of: Callable[[float, float], float | Shown]) -> ShownOf[_CountedBytes]:
         return lambda row: Shown(why=[row]) if isinstance(row, str) else of(*row)
 
-    def of_link(_message_bytes: float, bytes_per_s: float) -> float | Shown:
+    def of_message(size: float, _bytes_per_s: float) -> Shown:
+        return Shown(size, text=f"{size:,.0f}" if size == int(size) else None)
+
+    def of_link(_size: float, bytes_per_s: float) -> float | Shown:
         return Shown(why=[NO_LINK]) if link is None else 800 * bytes_per_s / link.rate_bit_per_s
 
     return (
-        FigureColumn(_("bytes per message"), if_known(_message_bytes), "byte"),
+        FigureColumn(_("bytes per message"), if_known(of_message), "byte"),
         FigureColumn("byte/s", if_known(lambda _size, rate: rate), "byte/s", WHOLE),
         FigureColumn("Mbit/s", if_known(lambda _size, rate: 8 * rate / 1e6), "Mbit/s"),
         FigureColumn(_("share of the link, %"), if_known(of_link), "%"),
     )
-
-
-def _message_bytes(size: float, _bytes_per_s: float) -> Shown:
-    return Shown(size, text=f"{size:,.0f}" if size == int(size) else None)
 
 
 def _received_bytes(record: Record) -> float | None:
@@ -292,17 +275,17 @@ def _received_bytes(record: Record) -> float | None:
     return flow.throughput_bit_per_s * elapsed / 8e9
 
 
-def _frames_share(record: Record, link: Link | None, *, gaps: bool) -> float | str:
-    """Bytes on the link for each byte of payload, or a sentence that says why it is unknown."""
-    if record.same_host:
-        return SAME_HOST
-    if link is None:
-        return NO_LINK
+def _frames_share(record: Record, link: Link | None, gap: int) -> float | str:
+    """Bytes on the link for each byte of payload, or a sentence that says why it is unknown.
+
+    ``gap``: bytes of a gap that are not counted.
+    """
+    if record.same_host or link is None:
+        return SAME_HOST if record.same_host else NO_LINK
     # TCP makes full segments of a stream, whatever the size of the messages is.
     packets = packets_of(record, None, link)
     if isinstance(packets, str):
         return packets
     tcp = record.protocol == "TCP"
     payload_bytes = (record.flow("").mss_bytes if tcp else record.message_bytes) or 0
-    gap = 0 if gaps else GAP_BYTES
     return sum(packet_wire_bytes(size, vlan=link.vlan) - gap for size in packets) / payload_bytes
