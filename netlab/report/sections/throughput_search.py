@@ -29,7 +29,7 @@ _BySize = Mapping[int, Trials]
 """Frame size → trials, the shortest frame first."""
 _Groups = Mapping[str, _BySize]
 """Name of a pair of ports under one set of conditions → its trials by frame size."""
-_Points = tuple[tuple[float, float | None], ...]
+_SearchPoints = tuple[tuple[float, float | None], ...]
 
 
 def part(searches: Sequence[Record]) -> Part | None:
@@ -200,7 +200,7 @@ def _sizes(groups: _Groups) -> tuple[list[int], tuple[tuple[float, str], ...]]:
     return sizes, tuple((float(at), str(size)) for at, size in enumerate(sizes))
 
 
-def _at_sizes(by_size: _BySize, sizes: Sequence[int], name: str, factor: float) -> _Points:
+def _at_sizes(by_size: _BySize, sizes: Sequence[int], name: str, factor: float) -> _SearchPoints:
     return tuple(
         (float(at), mean_of(name, by_size.get(size, ()), factor)) for at, size in enumerate(sizes)
     )
@@ -232,7 +232,7 @@ def _cpu_charts(groups: _Groups) -> Iterator[Chart]:
 
 
 def _lines(
-    groups: _Groups, of: Callable[[Trials], _Points]
+    groups: _Groups, of: Callable[[Trials], _SearchPoints]
 ) -> Iterator[tuple[int, str, tuple[Curve, ...]]]:
     """(number of a group, its name, a line for each frame size that has points), if it has lines.
 
@@ -251,7 +251,7 @@ def _lines(
 def _loss_charts(groups: _Groups) -> Iterator[Chart]:
     """Loss over the offered rate, a chart for each group, a line for each frame size."""
 
-    def points(trials: Trials) -> _Points:
+    def points(trials: Trials) -> _SearchPoints:
         losses, _ours = _losses(trials)
         rates = sorted(losses) if len(losses) > 1 else []
         return tuple((100 * share, mean(losses[share])) for share in rates)
@@ -271,7 +271,7 @@ def _loss_charts(groups: _Groups) -> Iterator[Chart]:
 def _latency_charts(groups: _Groups) -> Iterator[Chart]:
     """Median round trips over the load, a chart for each group, a line for each frame size."""
 
-    def points(trials: Trials) -> _Points:
+    def points(trials: Trials) -> _SearchPoints:
         at = sorted({share for r in trials for share in r.series("latency_found_share")})
         medians = [tables.mean_at(trials, "latency_p50_ns", share, 1e-3) for share in at]
         if sum(median is not None for median in medians) < 2:
@@ -313,7 +313,7 @@ def _charts_of_tries(groups: _Groups) -> Iterator[Chart]:
                 ]
         return []
 
-    def points(trials: Trials) -> _Points:
+    def points(trials: Trials) -> _SearchPoints:
         return tuple((at, share) for at, share, _passed in tries(trials))
 
     for number, name, lines in _lines(groups, points):
