@@ -8,6 +8,7 @@ tags, merge keys, further documents, and attacks (deep nesting, aliases that gro
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import re
 import types
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from netlab.errors import Fault, MatrixError, UsageError
@@ -95,13 +96,16 @@ def _read(text: str, file: str) -> tuple[Node | None, Sequence[Fault]]:
     """The value in a text, ``None`` if it cannot be read, and every fault. Kept, because several
     steps of a command read the same file, and PyYAML is slow.
     """
-    breaks = _Breaks.of(text)
-    builder = _Builder(file, breaks)
     unreadable = _unreadable(text, file)
     if unreadable is not None:
         return None, [unreadable]
+    # Characters that are line breaks for PyYAML (YAML 1.1) and ordinary ones in YAML 1.2 get
+    # private-use characters in their place, so that every character keeps its position.
+    free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
+    stand_ins = {ord(old): next(free) for old in "\x85\u2028\u2029" if old in text}
+    builder = _Builder(file, {ord(new): chr(old) for old, new in stand_ins.items()})
     try:
-        root = builder.document(yaml.parse(breaks.hidden(text), Loader=yaml.SafeLoader))
+        root = builder.document(yaml.parse(text.translate(stand_ins), Loader=yaml.SafeLoader))
     except _TooMuch:
         root = None
     except yaml.MarkedYAMLError as error:
@@ -114,34 +118,13 @@ class _TooMuch(Exception):
     """A limit is exceeded: its fault is recorded, and reading ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Breaks:
-    """Characters that are line breaks for PyYAML (YAML 1.1) and ordinary characters in YAML 1.2."""
-
-    stand_ins: dict[str, str]
-    """Character → a private-use character that does not occur in the text."""
-
-    @classmethod
-    def of(cls, text: str) -> _Breaks:
-        """Stand-ins for the characters of this kind that occur in ``text``."""
-        free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
-        return cls({character: next(free) for character in "\x85\u2028\u2029" if character in text})
-
-    def hidden(self, text: str) -> str:
-        """The text for PyYAML, with the stand-ins; every character keeps its position."""
-        return text.translate({ord(old): new for old, new in self.stand_ins.items()})
-
-    def shown(self, text: str) -> str:
-        """The text with its original characters."""
-        return text.translate({ord(new): old for old, new in self.stand_ins.items()})
-
-
 @dataclass(slots=True)
 class _Builder:
     """Turns events into nodes; faults are collected."""
 
     file: str
-    breaks: _Breaks
+    originals: dict[int, str]
+    """Private-use character → the character for which it stands."""
     faults: list[Fault] = field(default_factory=list)
     anchors: dict[str, Node | None] = field(default_factory=dict)
     """Name → its node; ``None`` while the anchor's own value is being read."""
@@ -235,20 +218,20 @@ class _Builder:
                 path,
                 "YAML 1.2 has no merge keys (<<): write the keys out, or use `defaults`",
             )
-        return self.breaks.shown(str(event.value))
+        return str(event.value).translate(self.originals)
 
     def _scalar(self, node: Node, event: Any, path: str) -> None:
         if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
             self._tag(event, path)
         elif event.tag is not None or event.style is not None:
-            node.scalar = self.breaks.shown(event.value)
+            node.scalar = event.value.translate(self.originals)
             if _CONTROL.search(event.value):
                 self._fault(
                     event, path, "an escape here stands for a character that is not allowed"
                 )
         else:
             try:
-                node.scalar = resolve(self.breaks.shown(event.value))
+                node.scalar = resolve(event.value.translate(self.originals))
             except ValueError as error:
                 self._fault(event, path, str(error))
 
@@ -309,17 +292,15 @@ def _unreadable(text: str, file: str) -> Fault | None:
     """A fault of the text as a whole, found before YAML is parsed."""
     if len(text.encode("utf-8", "replace")) > MAX_BYTES:
         return Fault(file, 1, 1, "", TOO_LARGE)
-    match = _CONTROL.search(text)
-    if match is not None:
+    if match := _CONTROL.search(text):
         code = ord(match[0])
         character = "a NUL byte" if code == 0 else f"the control character U+{code:04X}"
         message = f"there is {character} here; is this really a text file?"
-        return Fault(file, *place(text, match.start()), "", message)
-    match = _NO_CHARACTER.search(text)
-    if match is not None:
+    elif match := _NO_CHARACTER.search(text):
         message = f"{match[0]} is not a Unicode character"
-        return Fault(file, *place(text, match.start()), "", message)
-    return None
+    else:
+        return None
+    return Fault(file, *place(text, match.start()), "", message)
 
 
 def place(text: str, index: int) -> tuple[int, int]:
@@ -334,12 +315,22 @@ def _syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
     problem = error.problem or "it cannot be read"
     if "'\\t'" in problem:
         return Fault(file, line, column, "", "there is a tab here; YAML indents with spaces only")
-    cause = _odd_space(text, file, line) or _colon_without_space(text, file, line)
-    if cause is not None:
-        return cause
+    lines = _LINE_END.split(text)
+    # A space that YAML treats as a letter makes a fault in its line, or in a later one.
+    for number, written in enumerate(lines[:line], 1):
+        if odd := _ODD_SPACE.search(written.partition("#")[0]):
+            name = "no-break space" if odd[0] == "\u00a0" else "space that YAML does not know"
+            message = f"there is a {name} (U+{ord(odd[0]):04X}) here; write a plain space"
+            return Fault(file, number, odd.start() + 1, "", message)
+    # So does a missing space, as in ``duration:10s``.
+    for number in (line - 1, line):
+        match = _STUCK.match(lines[number - 1]) if 1 <= number <= len(lines) else None
+        if match is not None:
+            message = f"a space is missing after the colon of `{match[1]}:`"
+            return Fault(file, number, match.end() + 1, "", message)
     opening = error.context_mark
     if opening is not None and any(word in str(error.context) for word in _UNCLOSED):
-        sign = _LINE_END.split(text)[opening.line][opening.column : opening.column + 1]
+        sign = lines[opening.line][opening.column : opening.column + 1]
         message = f"`{sign}` is not closed; netlab noticed this in line {line}, column {column}"
         return Fault(file, opening.line + 1, opening.column + 1, "", message)
     context = f"{error.context}: " if error.context else ""
@@ -349,32 +340,6 @@ def _syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
 _UNCLOSED = ("flow sequence", "flow mapping", "quoted scalar")
 _ODD_SPACE = re.compile("[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff]")
 _STUCK = re.compile(r"[ ]*(?:- +)?([A-Za-z_][A-Za-z0-9_]*):(?=[^ /:])")
-
-
-def _odd_space(text: str, file: str, noticed: int) -> Fault | None:
-    """The fault of a space that YAML treats as a letter, in the line where parsing failed or before
-    this line.
-    """
-    lines = _LINE_END.split(text)[:noticed]
-    for number, line in enumerate(lines, 1):
-        for match in _ODD_SPACE.finditer(line.partition("#")[0]):
-            name = "no-break space" if match[0] == "\u00a0" else "space that YAML does not know"
-            message = f"there is a {name} (U+{ord(match[0]):04X}) here; write a plain space"
-            return Fault(file, number, match.start() + 1, "", message)
-    return None
-
-
-def _colon_without_space(text: str, file: str, noticed: int) -> Fault | None:
-    """The fault of a missing space, as in ``duration:10s``, in the line where parsing failed or in
-    the line before.
-    """
-    lines = _LINE_END.split(text)
-    for number in (noticed - 1, noticed):
-        match = _STUCK.match(lines[number - 1]) if 1 <= number <= len(lines) else None
-        if match is not None:
-            message = f"a space is missing after the colon of `{match[1]}:`"
-            return Fault(file, number, match.end() + 1, "", message)
-    return None
 
 
 Step = str | int
@@ -389,6 +354,11 @@ class Section(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True
     )
+
+
+def absent(description: str | None = None, **limits: Any) -> Any:
+    """A key that a file may leave out, but that never is null."""
+    return Field(default=None, description=description, **limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,13 +414,26 @@ def load_document(text: str | bytes, file: str, faults: list[Fault] | None = Non
     The document can still be used after some faults. If ``faults`` is a list, it gets these faults;
     they are not raised.
     """
-    decoded = _decoded(text, file)
-    root = parse(decoded, file, faults)
+    if isinstance(text, bytes):
+        if text.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise MatrixError([Fault(file, 1, 1, "", "the file is UTF-16; save it as UTF-8")])
+        if len(text) > MAX_BYTES:
+            raise MatrixError([Fault(file, 1, 1, "", TOO_LARGE)])
+        try:
+            decoded = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            prefix = text[: error.start].decode("utf-8")
+            message = f"the byte 0x{text[error.start]:02x} is not UTF-8; save the file as UTF-8"
+            at = place(prefix, len(prefix))
+            raise MatrixError([Fault(file, *at, "", message)]) from None
+        text = decoded
+    text = text.removeprefix("\ufeff")
+    root = parse(text, file, faults)
     if root.entries is None:
         empty = root.items is None and root.scalar is None
         message = "the file is empty" if empty else "the file is not a mapping of keys to values"
         raise MatrixError([Fault(file, root.line, root.column, "", message)])
-    return Document(file=file, text=decoded, data=root.data(), root=root)
+    return Document(file=file, text=text, data=root.data(), root=root)
 
 
 def validate(document: Document, model_class: type[Model], section: KeyPath = ()) -> Model:
@@ -504,23 +487,6 @@ def did_you_mean(word: str, vocabulary: Iterable[str]) -> str:
     return f"; did you mean `{names[near[0]]}`?" if near else ""
 
 
-def _decoded(content: str | bytes, file: str) -> str:
-    """The text without its byte order mark."""
-    if isinstance(content, str):
-        return content.removeprefix("\ufeff")
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise MatrixError([Fault(file, 1, 1, "", "the file is UTF-16; save it as UTF-8")])
-    if len(content) > MAX_BYTES:
-        raise MatrixError([Fault(file, 1, 1, "", TOO_LARGE)])
-    try:
-        return content.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        prefix = content[: error.start].decode("utf-8")
-        line, column = place(prefix, len(prefix))
-        message = f"the byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        raise MatrixError([Fault(file, line, column, "", message)]) from None
-
-
 def _placed_fault(
     document: Document,
     data: Any,
@@ -539,7 +505,10 @@ def _placed_fault(
     elif kind == "missing":
         message = f"the key is missing{_typo_of(data, path, names)}"
     elif kind == "extra_forbidden":
-        message, at_key = f"unknown key{_suggestion(str(path[-1]), names)}", True
+        near = did_you_mean(str(path[-1]), names)
+        if not near and names and len(names) <= 8:
+            near = f"; possible keys: {', '.join(names)}"
+        message, at_key = f"unknown key{near}", True
     elif detail["input"] is None:
         message, at_key = "has no value: give one, or leave the key out", True
     else:
@@ -547,13 +516,6 @@ def _placed_fault(
         path += [detail["ctx"]["index"]] if kind == "place_in_list" else []
     full_path = (*section, *path)
     return PlacedFault(full_path, document.fault(full_path, message, at_key=at_key))
-
-
-def _suggestion(word: str, names: Sequence[str]) -> str:
-    near = did_you_mean(word, names)
-    if near or len(names) > 8:
-        return near
-    return f"; possible keys: {', '.join(names)}" if names else ""
 
 
 def _typo_of(data: Any, path: KeyPath, names: Sequence[str]) -> str:
@@ -576,27 +538,26 @@ def _walk(
     annotations: list[Any] = [model_class]
     names: list[str] = []
     for index, step in enumerate(location):
-        tagged = [annotation for annotation in annotations if _is_tagged(annotation, step)]
+        # Branches of a union whose tag is this step.
+        tagged = [
+            annotation
+            for annotation in annotations
+            if any(get_args(type_) == (step,) for type_ in _fields(annotation).values())
+        ]
         if tagged and len(annotations) > 1:
             annotations = tagged
             continue
         names = [name for annotation in annotations for name in _fields(annotation)]
-        last = index == len(location) - 1
-        if isinstance(data, dict) and (step in data or (last and step in names)):
-            path.append(step)
+        is_last = index == len(location) - 1
+        if isinstance(data, dict) and (step in data or (is_last and step in names)):
             data = data.get(step)
         elif isinstance(data, list) and isinstance(step, int) and step < len(data):
-            path.append(step)
             data = data[step]
         else:
             continue
+        path.append(step)
         annotations = [below for annotation in annotations for below in _below(annotation, step)]
     return path, names
-
-
-def _is_tagged(annotation: Any, step: Step) -> bool:
-    """Whether a step of pydantic's location is the tag of this branch of a union."""
-    return any(get_args(type_) == (step,) for type_ in _fields(annotation).values())
 
 
 def _fields(annotation: Any) -> Mapping[str, Any]:
@@ -609,15 +570,12 @@ def _fields(annotation: Any) -> Mapping[str, Any]:
 
 def _below(annotation: Any, step: Step) -> list[Any]:
     """The annotations of the values under ``step``, with unions split into their branches."""
-    fields = _fields(annotation)
-    if fields:
+    if fields := _fields(annotation):
         return _branches(fields[str(step)]) if step in fields else []
-    arguments = get_args(annotation)
-    if get_origin(annotation) in (dict, Mapping) and len(arguments) == 2:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (dict, Mapping) and len(arguments) == 2:
         return _branches(arguments[1])
-    if get_origin(annotation) in (list, tuple, Sequence) and arguments:
-        return _branches(arguments[0])
-    return []
+    return _branches(arguments[0]) if origin in (list, tuple, Sequence) and arguments else []
 
 
 def _branches(annotation: Any) -> list[Any]:
@@ -644,10 +602,15 @@ _SENTENCES = {
     "greater_than": "should be more than {gt}",
     "less_than_equal": "should be at most {le}",
     "less_than": "should be less than {lt}",
+    "string_pattern_mismatch": "does not match the pattern {pattern}",
     "string_too_short": "should not be empty",
     "string_too_long": "should have at most {max_length} characters",
     "too_long": "should have at most {max_length} entries",
 }
+
+
+_QUOTED: Mapping[str, type] = {"bool_type": bool, "int_type": int, "float_type": float}
+"""Pydantic's error type → type that the text would have without its quotes."""
 
 
 def _sentence(detail: ErrorDetails) -> str:
@@ -655,39 +618,20 @@ def _sentence(detail: ErrorDetails) -> str:
     if kind == "value_error":
         return str(context["error"])
     if kind in ("literal_error", "union_tag_invalid"):
-        return _not_among(context.get("tag", value), context)
+        word = context.get("tag", value)
+        choices = str(context.get("expected") or context.get("expected_tags", ""))
+        words = [word.strip("'") for part in choices.split(", ") for word in part.split(" or ")]
+        return f"{_shown(word)} is not one of {', '.join(words)}{did_you_mean(str(word), words)}"
     if kind == "too_short":
         return "is empty" if not value else f"should have at least {context['min_length']} entries"
-    if kind == "string_pattern_mismatch":
-        return f"{_shown(value)} does not match the pattern {context['pattern']}"
-    if kind in _SENTENCES:
-        return _of_value(kind, context, value)
-    return detail["msg"][:1].lower() + detail["msg"][1:]
-
-
-def _of_value(kind: str, context: Mapping[str, Any], value: object) -> str:
-    """A sentence about the form that the value should have."""
-    if isinstance(value, str) and _QUOTED.get(kind) is type(_resolved(value)):
-        return f"`{value}` in quotes is text: write it without the quotes"
+    if kind not in _SENTENCES:
+        return detail["msg"][:1].lower() + detail["msg"][1:]
+    if isinstance(value, str) and kind in _QUOTED:
+        with contextlib.suppress(ValueError):
+            if type(resolve(value)) is _QUOTED[kind]:
+                return f"`{value}` in quotes is text: write it without the quotes"
     sentence = _SENTENCES[kind].format(**context)
     return sentence if isinstance(value, dict | list) else f"{_shown(value)} {sentence}"
-
-
-_QUOTED: Mapping[str, type] = {"bool_type": bool, "int_type": int, "float_type": float}
-"""Pydantic's error type → type that the text would have without its quotes."""
-
-
-def _resolved(text: str) -> object:
-    try:
-        return resolve(text)
-    except ValueError:
-        return text
-
-
-def _not_among(value: object, context: Mapping[str, Any]) -> str:
-    choices = str(context.get("expected") or context.get("expected_tags", ""))
-    words = [word.strip("'") for part in choices.split(", ") for word in part.split(" or ")]
-    return f"{_shown(value)} is not one of {', '.join(words)}{did_you_mean(str(value), words)}"
 
 
 def _shown(value: object) -> str:

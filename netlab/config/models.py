@@ -7,13 +7,13 @@ else that a small command does. ``matrix.schema.json`` is generated from these m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Annotated, Any, Literal, TypeGuard, Union
+from typing import Annotated, Any, Literal, Union
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
-from netlab.config.document import Model, Section
+from netlab.config.document import Model, Section, absent
 from netlab.config.sections import ExpectBounds, MirrorName, MirrorSection, VariantsSection
 from netlab.config.settings import (
     LOAD,
@@ -56,71 +56,58 @@ def _model_of(
     name: str, about: str, settings: tuple[Setting, ...], names: Names, *, axes: bool, **more: Any
 ) -> type[Section]:
     fields: dict[str, Any] = {
-        s.name: (s.axis if axes else s.value, Field(default=None, description=s.about))
-        if s.name in names
-        else ABSENT
+        s.name: (s.axis if axes else s.value, absent(s.about)) if s.name in names else ABSENT
         for s in settings
     }
     model: type[Section] = create_model(name, __base__=Section, __doc__=about, **more, **fields)
     return model
 
 
-def _rules(model: Any, about: str) -> Any:
+def _list_of(model: Any, most: int = 100) -> Any:
     listed: Any = list[model]
-    return (
-        Annotated[listed, Field(min_length=1, max_length=100)],
-        Field(default=None, description=about),
-    )
-
-
-def _rule(name: str, about: str, condition: type[Section], action: type[Section], word: str) -> Any:
-    """The model of a rule such as ``{when: …, with: …}`` or ``{when: …, set: …}``."""
-    key = "with_" if word == "with" else word
-    fields: dict[str, Any] = {"when": (condition, ...), key: (action, Field(alias=word))}
-    return create_model(name, __base__=Section, __doc__=about, **fields)
+    return Annotated[listed, Field(min_length=1, max_length=most)]
 
 
 def model_of_test(test: str, names: Names) -> type[Section]:
     """The model of one kind of test: its settings, its rules, its repeats."""
     kind = "".join(word.capitalize() for word in test.split("_"))
     settings = SETTINGS_OF[test]
-    condition = _model_of(
-        f"{kind}When",
-        _ABOUT_WHEN,
-        settings,
-        names,
-        axes=True,
-        pairing=(one_or_list(Pairing), Field(default=None, description=_ABOUT_PAIRING)),
-    )
+    pairing = (one_or_list(Pairing), absent(_ABOUT_PAIRING))
+    condition = _model_of(f"{kind}When", _ABOUT_WHEN, settings, names, axes=True, pairing=pairing)
     values = _model_of(f"{kind}Values", "Settings, one value each.", settings, names, axes=False)
-    replace = _rule(
-        f"{kind}Replace",
-        "Replaces values that the axes give: UDP carries no 65536 bytes.",
-        condition,
-        values,
-        "with",
-    )
-    override = _rule(
-        f"{kind}Override",
-        "Changes settings of some cells: a longer duration for small messages.",
-        condition,
-        values,
-        "set",
-    )
+
+    def rules(word: str, about: str, about_all: str) -> Any:
+        """Rules such as ``{when: …, with: …}`` or ``{when: …, set: …}``."""
+        key = "with_" if word == "with" else word
+        fields: Any = {"when": (condition, ...), key: (values, Field(alias=word))}
+        name = f"{kind}Replace" if word == "with" else f"{kind}Override"
+        rule = create_model(name, __base__=Section, __doc__=about, **fields)
+        return _list_of(rule), absent(about_all)
+
     types = {
-        "replace": _rules(replace, "Applied first: values that replace others."),
-        "exclude": _rules(condition, "Applied second: combinations that are not measured."),
-        "override": _rules(override, "Applied last: settings of some cells; later rules win."),
+        "replace": rules(
+            "with",
+            "Replaces values that the axes give: UDP carries no 65536 bytes.",
+            "Applied first: values that replace others.",
+        ),
+        "exclude": (
+            _list_of(condition),
+            absent("Applied second: combinations that are not measured."),
+        ),
+        "override": rules(
+            "set",
+            "Changes settings of some cells: a longer duration for small messages.",
+            "Applied last: settings of some cells; later rules win.",
+        ),
     }
     kinds: Any = Literal[test]
-    more: dict[str, Any] = {}
+    more: dict[str, Any] = {rule: types[rule] if rule in names else ABSENT for rule in RULES}
     if test == "latency_under_load":
-        load_settings = tuple(setting for setting in settings if setting.name in LOAD_KEYS)
+        of_load = tuple(setting for setting in settings if setting.name in LOAD_KEYS)
         settings = tuple(setting for setting in settings if setting.name not in LOAD_KEYS)
-        model = _model_of(
-            "Load", "The streams that fill the path.", load_settings, names, axes=True
-        )
-        more[LOAD] = (model, Field(default=None, description="The streams that fill the path."))
+        about = "The streams that fill the path."
+        more[LOAD] = (_model_of("Load", about, of_load, names, axes=True), absent(about))
+    about_repeats = "Trials per cell of this test; default: the matrix's."
     return _model_of(
         f"{kind}Test",
         KINDS[test].about,
@@ -128,11 +115,7 @@ def model_of_test(test: str, names: Names) -> type[Section]:
         names,
         axes=True,
         test=(kinds, Field(description="Kind of test.")),
-        repeats=(
-            Repeats,
-            Field(default=None, description="Trials per cell of this test; default: the matrix's."),
-        ),
-        **{rule: types[rule] if rule in names else ABSENT for rule in RULES},
+        repeats=(Repeats, absent(about_repeats)),
         **more,
     )
 
@@ -161,10 +144,8 @@ def compare_section(names: Names) -> type[CompareSection]:
 class ExpectSection(ExpectBounds):
     """Expectations of some cells, for `netlab check`."""
 
-    when: Any = Field(
-        default=None, description="Only these cells; default: all cells that have the quantity."
-    )
-    unless: Any = Field(default=None, description="Except these cells.")
+    when: Any = absent("Only these cells; default: all cells that have the quantity.")
+    unless: Any = absent("Except these cells.")
 
 
 def expect_section(names: Names) -> type[ExpectSection]:
@@ -174,9 +155,7 @@ def expect_section(names: Names) -> type[ExpectSection]:
 
 
 def _cells_model(name: str, about: str, names: Names, *, axes: bool) -> type[Section]:
-    """The model of a section that selects cells of any kind of test: by their settings, their kind
-    of test and their pairing. ``axes``: each may have several values.
-    """
+    """The model of a section that selects cells of any kind of test."""
     kind: Any = Literal[tuple(KINDS)]
     test, pairing = (one_or_list(kind), one_or_list(Pairing)) if axes else (kind, Pairing)
     return _model_of(
@@ -185,8 +164,8 @@ def _cells_model(name: str, about: str, names: Names, *, axes: bool) -> type[Sec
         SETTINGS,
         names,
         axes=axes,
-        test=(test, Field(default=None, description="Kind of test.")),
-        pairing=(pairing, Field(default=None, description=_ABOUT_PAIRING)),
+        test=(test, absent("Kind of test.")),
+        pairing=(pairing, absent(_ABOUT_PAIRING)),
     )
 
 
@@ -236,10 +215,7 @@ class BetweenSection(Section):
         ],
         Discriminator(_shape),
     ] = Field(description="Hosts by name, a host at one of its networks (HOST@NETWORK), or `all`.")
-    inside: bool = Field(
-        default=True,
-        description="Whether each host is measured with itself too.",
-    )
+    inside: bool = Field(default=True, description="Whether each host is measured with itself too.")
 
 
 ListedPairings = Annotated[
@@ -308,8 +284,8 @@ class Running(Section):
     """How a matrix is run: how often, in which order, what in parallel."""
 
     repeats: Repeats = Field(default=1, description="Trials per cell.")
-    until: UntilSection = Field(default=None)  # type: ignore[assignment]  # absent, never null
-    quiet: QuietSection = Field(default=None)  # type: ignore[assignment]  # absent, never null
+    until: UntilSection = absent()
+    quiet: QuietSection = absent()
     pause: WarmUp = Field(default=0.0, description="Time between two trials.")
     order: Literal["as-written", "shuffled"] = Field(
         default="as-written", description="shuffled: random within blocks of one trial per cell."
@@ -330,16 +306,6 @@ class Running(Section):
     )
 
 
-def _tests_of(kinds: Iterable[str], names: Names) -> Any:
-    """The type of the list of tests, if all tests are of these kinds."""
-    models = tuple(model_of_test(kind, names) for kind in kinds)
-    test: Any = Union[models]  # noqa: UP007  (made at run time)
-    if len(models) > 1:
-        test = Annotated[test, Field(discriminator="test")]
-    listed: Any = list[test]
-    return Annotated[listed, Field(min_length=1, max_length=1000)]
-
-
 class MatrixFile(Running):
     """A matrix: which tests run, between which systems, with which values."""
 
@@ -350,42 +316,31 @@ class MatrixFile(Running):
         max_length=200,
         description="Title of the report; default: the name of the file.",
     )
-    link: LinkSection = Field(default=None)  # type: ignore[assignment]  # absent, but never null
-    target: TargetSection = Field(default=None)  # type: ignore[assignment]  # absent, never null
+    link: LinkSection = absent()
+    target: TargetSection = absent()
     pairings: Pairings = Field(
         description="Server first: systems (WL is Windows and Linux), or hosts by name "
         "(nas+laptop); `all`: every host of the inventory with every other, each way."
     )
     observe: Annotated[
         list[HostName], Field(min_length=1, max_length=9), AfterValidator(distinct)
-    ] = Field(
-        default=None,  # type: ignore[arg-type]  # absent, never null
-        description="Hosts of the inventory that are neither end, such as the device under test: "
-        "searches record their load and their drops.",
+    ] = absent(
+        "Hosts of the inventory that are neither end, such as the device under test: searches "
+        "record their load and their drops."
     )
     mirrors: Annotated[dict[MirrorName, MirrorSection], Field(min_length=1, max_length=100)] = (
-        Field(
-            default=None,  # type: ignore[arg-type]  # absent, never null
-            description="Other programs that answer round trips on the server, by name.",
-        )
+        absent("Other programs that answer round trips on the server, by name.")
     )
-    variants: VariantsSection = Field(
-        default=None,  # type: ignore[arg-type]  # absent, never null
-        description="Groups of named states of the hosts' own settings; every test is measured in "
-        "each combination, unless it has a `variant` of its own.",
+    variants: VariantsSection = absent(
+        "Groups of named states of the hosts' own settings; every test is measured in each "
+        "combination, unless it has a `variant` of its own."
     )
-    defaults: Any = Field(default=None)
+    defaults: Any = absent()
     tests: list[Any]
-    compare: list[CompareSection] = Field(
-        default=None,  # type: ignore[arg-type]
-        description="Comparisons in the report.",
-    )
-    expect: list[ExpectSection] = Field(
-        default=None,  # type: ignore[arg-type]
-        description="Expectations that `netlab check` applies to the run.",
-    )
-    hosts: Any = Field(default=None, description="The inventory, unless it is a separate file.")
-    pairs: Any = Field(default=None, description="The hosts of a pairing, by name.")
+    compare: list[CompareSection] = absent("Comparisons in the report.")
+    expect: list[ExpectSection] = absent("Expectations that `netlab check` applies to the run.")
+    hosts: Any = absent("The inventory, unless it is a separate file.")
+    pairs: Any = absent("The hosts of a pairing, by name.")
 
     @property
     def pairing_names(self) -> list[str]:
@@ -410,35 +365,29 @@ def whole_model() -> type[MatrixFile]:
 
 
 def model_for(data: Mapping[str, Any]) -> type[MatrixFile]:
-    """The model of a matrix file with this content. It accepts and refuses the same as the whole
-    model.
+    """The model of a matrix file with this content; it accepts and refuses what the whole one does.
 
-    It has types only of the kinds of test, the settings and the optional sections that the content
-    has. Making the others takes longer than all else that a small command does.
+    It has types only of the kinds of test, the settings and the sections that the content has.
     """
-    tests = data.get("tests")
-    kinds = [test.get("test") for test in tests] if _are_sections(tests) else []
+    tests: Any = data.get("tests")
+    are_sections = isinstance(tests, list) and all(isinstance(test, dict) for test in tests)
+    kinds = [test.get("test") for test in tests] if are_sections else []
     known = kinds and all(isinstance(kind, str) and kind in KINDS for kind in kinds)
     names = _EVERY_NAME.intersection(keys_of(data))
     return _narrowed(frozenset(kinds if known else KINDS), names)
 
 
-def _are_sections(tests: object) -> TypeGuard[list[dict[str, object]]]:
-    return isinstance(tests, list) and all(isinstance(test, dict) for test in tests)
-
-
 @lru_cache(maxsize=16)
 def _narrowed(kinds: frozenset[str], names: Names) -> type[MatrixFile]:
     fields: dict[str, Any] = dict.fromkeys(_OPTIONAL - names, ABSENT)
-    fields["tests"] = (_tests_of((kind for kind in KINDS if kind in kinds), names), ...)
+    models = tuple(model_of_test(kind, names) for kind in KINDS if kind in kinds)
+    test: Any = Union[models]  # noqa: UP007  (made at run time)
+    if len(models) > 1:
+        test = Annotated[test, Field(discriminator="test")]
+    fields["tests"] = (_list_of(test, 1000), ...)
     if "defaults" in names:
-        fields["defaults"] = (defaults_section(names), Field(default=None))
-    sections = {"compare": compare_section, "expect": expect_section}
-    for name in names & sections.keys():
-        section: Any = sections[name](names)
-        listed: Any = list[section]
-        fields[name] = (
-            Annotated[listed, Field(min_length=1, max_length=100)],
-            MatrixFile.model_fields[name],
-        )
+        fields["defaults"] = (defaults_section(names), absent())
+    for name, section in (("compare", compare_section), ("expect", expect_section)):
+        if name in names:
+            fields[name] = (_list_of(section(names)), MatrixFile.model_fields[name])
     return create_model("MatrixFile", __base__=MatrixFile, __doc__=MatrixFile.__doc__, **fields)

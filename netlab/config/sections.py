@@ -10,11 +10,12 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
-from netlab.config.document import Section, did_you_mean
+from netlab.config.document import Section, absent, did_you_mean
 from netlab.config.settings import WarmUp
 from netlab.experiment.cells import Expectation, Of, What, When
 from netlab.experiment.variants import (
@@ -65,18 +66,11 @@ def _in(parse: Callable[[Any], float], unit: Of) -> Callable[[object], BoundOf]:
     return lambda value: (_positive(parse(_scalar(value)), value), unit)
 
 
-def _loss(value: object) -> BoundOf:
+def _below_all(value: object, of: Of) -> BoundOf:
     share = parse_share(_scalar(value))
     if share >= 1:
         raise ValueError(f"{value} is not below 100 %")
-    return share, "share"
-
-
-def _worse(value: object) -> BoundOf:
-    share = _positive(parse_share(_scalar(value)), value)
-    if share >= 1:
-        raise ValueError(f"{value} is not below 100 %")
-    return share, "baseline"
+    return share, of
 
 
 def _scalar(value: object) -> Any:
@@ -91,25 +85,28 @@ def _positive(number: float, value: object) -> float:
     return number
 
 
-def _as(*examples: str) -> WithJsonSchema:
-    return WithJsonSchema(
-        {"anyOf": [{"type": "number"}, {"type": "string", "examples": list(examples)}]}
-    )
-
-
-def _nanoseconds(value: Any) -> float:
-    return 1e9 * parse_seconds(value)
+def _bound(check: Callable[[object], BoundOf], *examples: str) -> tuple[Any, ...]:
+    """The validator of a bound, and its JSON Schema."""
+    text = {"type": "string", "examples": list(examples)}
+    return BeforeValidator(check), WithJsonSchema({"anyOf": [{"type": "number"}, text]})
 
 
 Throughput = Annotated[
     Any,
-    BeforeValidator(_share_of("ceiling", parse_rate, "bit/s")),
-    _as("90 % of the ceiling", "80Mbit"),
+    *_bound(_share_of("ceiling", parse_rate, "bit/s"), "90 % of the ceiling", "80Mbit"),
 ]
 Frames = Annotated[
     Any,
-    BeforeValidator(_share_of("line rate", parse_per_second, "1/s")),
-    _as("90 % of the line rate", "5000/s"),
+    *_bound(_share_of("line rate", parse_per_second, "1/s"), "90 % of the line rate", "5000/s"),
+]
+Payload = Annotated[Any, *_bound(_in(parse_bytes, "bytes"), "1472")]
+RoundTripBound = Annotated[
+    Any, *_bound(_in(lambda value: 1e9 * parse_seconds(value), "ns"), "500us")
+]
+LossBound = Annotated[Any, *_bound(lambda value: _below_all(value, "share"), "0.1 %")]
+Worse = Annotated[
+    Any,
+    *_bound(lambda value: (_positive(_below_all(value, "baseline")[0], value), "baseline"), "5 %"),
 ]
 
 
@@ -137,10 +134,6 @@ Forbidden = Annotated[
         }
     ),
 ]
-Payload = Annotated[Any, BeforeValidator(_in(parse_bytes, "bytes")), _as("1472")]
-RoundTripBound = Annotated[Any, BeforeValidator(_in(_nanoseconds, "ns")), _as("500us")]
-LossBound = Annotated[Any, BeforeValidator(_loss), _as("0.1 %")]
-Worse = Annotated[Any, BeforeValidator(_worse), _as("5 %")]
 
 
 class AtLeastThroughput(Section):
@@ -182,12 +175,12 @@ class NoWorse(Section):
 class ExpectBounds(Section):
     """Bounds on the cells' quantities; all bounds of one section apply to the same cells."""
 
-    throughput: AtLeastThroughput = Field(default=None)  # type: ignore[assignment]  # never null
-    loss: AtMostLoss = Field(default=None)  # type: ignore[assignment]
-    round_trip: AtMostRoundTrip = Field(default=None)  # type: ignore[assignment]
-    payload: AtLeastPayload = Field(default=None)  # type: ignore[assignment]
-    frames: AtLeastFrames = Field(default=None)  # type: ignore[assignment]
-    baseline: NoWorse = Field(default=None)  # type: ignore[assignment]
+    throughput: AtLeastThroughput = absent()
+    loss: AtMostLoss = absent()
+    round_trip: AtMostRoundTrip = absent()
+    payload: AtLeastPayload = absent()
+    frames: AtLeastFrames = absent()
+    baseline: NoWorse = absent()
     no: Forbidden = Field(
         default=None, description="Kinds of findings that must not occur; `warning`: any warning."
     )
@@ -200,12 +193,15 @@ class ExpectBounds(Section):
 
     def expectations(self, when: When, unless: When) -> tuple[Expectation, ...]:
         """One expectation per quantity, in the order of the fields, and one per kind of finding."""
-        bounds = (
-            _expectation(what, getattr(self, what), when, unless)
-            for what in _BOUNDS
-            if what in self.model_fields_set
-        )
-        return (*bounds, *(_without(word, when, unless) for word in self.no or ()))
+        expects = partial(Expectation, when=when, unless=unless)
+        made = []
+        for what, key in _BOUNDS.items():
+            if what in self.model_fields_set:
+                limit, of = getattr(getattr(self, what), key)
+                made.append(expects(what=what, bound=_WORDS[key], limit=limit, of=of))
+        for word in self.no or ():
+            made.append(expects(what="no", bound="at most", limit=0, of="findings", forbidden=word))
+        return tuple(made)
 
 
 _BOUNDS: Mapping[What, str] = {
@@ -216,35 +212,15 @@ _BOUNDS: Mapping[What, str] = {
     "frames": "at_least",
     "baseline": "no_worse_by",
 }
+_WORDS: Mapping[str, Literal["at least", "at most"]] = {
+    "at_least": "at least",
+    "at_most": "at most",
+    "no_worse_by": "at most",
+}
 
 
-def _without(word: str, when: When, unless: When) -> Expectation:
-    return Expectation(
-        what="no",
-        bound="at most",
-        limit=0,
-        of="findings",
-        when=when,
-        unless=unless,
-        forbidden=word,
-    )
-
-
-def _expectation(what: What, section: Section, when: When, unless: When) -> Expectation:
-    limit, of = getattr(section, _BOUNDS[what])
-    return Expectation(
-        what=what,
-        bound="at least" if _BOUNDS[what] == "at_least" else "at most",
-        limit=limit,
-        of=of,
-        when=when,
-        unless=unless,
-    )
-
-
-WORDS_MOST = 64
-WORD_MOST_CHARACTERS = 1000
-"""Maximum number of words of a command, and maximum length of a word: docs/protocol.md, ``run``."""
+WORDS_MOST, WORD_MOST_CHARACTERS = 64, 1000
+"""Limits of a command: docs/protocol.md, ``run``."""
 
 
 def words_of(value: object) -> tuple[str, ...]:
@@ -292,20 +268,15 @@ class MirrorSection(Section):
         description="The command that starts it on the server; without it, it runs already. "
         "{address} and {port} stand for where it must answer.",
     )
-    address: Annotated[str, AfterValidator(_address)] = Field(
-        default=None,  # type: ignore[assignment]  # absent, never null
-        description="The IP address at which it answers; default: the server's test address.",
+    address: Annotated[str, AfterValidator(_address)] = absent(
+        "The IP address at which it answers; default: the server's test address."
     )
-    port: int = Field(
-        default=None,  # type: ignore[assignment]
-        ge=1,
-        le=65535,
-        description="The port at which it answers; default: a free port of the server.",
+    port: int = absent(
+        "The port at which it answers; default: a free port of the server.", ge=1, le=65535
     )
-    interface: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:@-]{1,15}$")] = Field(
-        default=None,  # type: ignore[assignment]
-        description="The server's interface at which its stack is timed; default: that of the "
-        "route to the client.",
+    interface: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:@-]{1,15}$")] = absent(
+        "The server's interface at which its stack is timed; default: that of the route to the "
+        "client."
     )
 
     @model_validator(mode="after")
@@ -338,12 +309,7 @@ COMBINATIONS_MOST = 1000
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 
 
-def _restore(value: object) -> Words:
-    return () if value == AS_FOUND else words_of(value)
-
-
 def _value(value: object) -> str:
-    """A value of a setting as a text without control characters."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ValueError("should be a text or a whole number")
     text = str(value)
@@ -360,78 +326,49 @@ def _pattern(value: str) -> str:
     return value
 
 
-_Value = Annotated[
-    str,
-    BeforeValidator(_value),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
-]
+_TEXT_OR_NUMBER = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]})
+_Value = Annotated[str, BeforeValidator(_value), _TEXT_OR_NUMBER]
 _SysctlName = Annotated[str, Field(pattern=r"^[a-z][A-Za-z0-9_.:/-]*$", max_length=200)]
 _EthtoolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=60)]
+_Cpus = r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$"
+_UpTo25 = Field(min_length=1, max_length=25)
 
 
 class ChangeSection(Section):
     """What is changed at one end: settings that netlab knows, or a command of your own."""
 
-    sysctl: dict[_SysctlName, _Value] = Field(
-        default=None,  # type: ignore[arg-type]  # absent, never null
-        min_length=1,
-        max_length=25,
-        description="Values of sysctl by name.",
+    sysctl: Annotated[dict[_SysctlName, _Value], _UpTo25] = absent("Values of sysctl by name.")
+    congestion: Annotated[str, Field(pattern=r"^[a-z0-9_]+$", max_length=15)] = absent(
+        "The host's default congestion control."
     )
-    congestion: Annotated[str, Field(pattern=r"^[a-z0-9_]+$", max_length=15)] = Field(
-        default=None,  # type: ignore[assignment]
-        description="The host's default congestion control.",
+    offloads: Annotated[dict[_EthtoolName, Literal["on", "off"]], _UpTo25] = absent(
+        "Offloads of the interface, with the names of `ethtool -K`."
     )
-    offloads: dict[_EthtoolName, Literal["on", "off"]] = Field(
-        default=None,  # type: ignore[arg-type]
-        min_length=1,
-        max_length=25,
-        description="Offloads of the interface, with the names of `ethtool -K`.",
+    coalescing: Annotated[dict[_EthtoolName, _Value], _UpTo25] = absent(
+        "Interrupt coalescing of the interface, with the names of `ethtool -C`."
     )
-    coalescing: dict[_EthtoolName, _Value] = Field(
-        default=None,  # type: ignore[arg-type]
-        min_length=1,
-        max_length=25,
-        description="Interrupt coalescing of the interface, with the names of `ethtool -C`.",
-    )
-    mtu: int = Field(
-        default=None,  # type: ignore[assignment]
-        ge=68,
-        le=65535,
-        description="MTU of the interface in bytes.",
-    )
-    governor: Annotated[str, Field(pattern=r"^[a-z_]+$", max_length=15)] = Field(
-        default=None,  # type: ignore[assignment]
-        description="Governor of all CPUs' frequencies, such as performance.",
+    mtu: int = absent("MTU of the interface in bytes.", ge=68, le=65535)
+    governor: Annotated[str, Field(pattern=r"^[a-z_]+$", max_length=15)] = absent(
+        "Governor of all CPUs' frequencies, such as performance."
     )
     interrupts: Annotated[
-        str,
-        BeforeValidator(_value),
-        Field(pattern=r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$", max_length=200),
-        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
-    ] = Field(
-        default=None,  # type: ignore[assignment]
-        description="CPUs that handle the interface's interrupts, such as 0-3,8.",
-    )
+        str, BeforeValidator(_value), Field(pattern=_Cpus, max_length=200), _TEXT_OR_NUMBER
+    ] = absent("CPUs that handle the interface's interrupts, such as 0-3,8.")
     sudo: bool = Field(
         default=False,
         description="Whether `sudo -n` stands before the commands that change these settings.",
     )
-    enter: CommandWords = Field(default=None, description="A command that makes the change.")  # type: ignore[arg-type]
-    check: CommandWords = Field(default=None, description="A command that prints the setting.")  # type: ignore[arg-type]
-    expect: Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)] = Field(
-        default=None,  # type: ignore[assignment]
-        description="A regular expression that the output of `check` must contain.",
+    enter: CommandWords = absent("A command that makes the change.")
+    check: CommandWords = absent("A command that prints the setting.")
+    expect: Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)] = absent(
+        "A regular expression that the output of `check` must contain."
     )
     restore: Annotated[
         Words,
-        BeforeValidator(_restore),
+        BeforeValidator(lambda value: () if value == AS_FOUND else words_of(value)),
         Field(strict=False),
         WithJsonSchema(COMMAND_IN_JSON),
-    ] = Field(
-        default=None,  # type: ignore[arg-type]
-        description="A command that undoes the change; or `as found`, if netlab knows the setting.",
-    )
+    ] = absent("A command that undoes the change; or `as found`, if netlab knows the setting.")
 
     @model_validator(mode="after")
     def _is_complete(self) -> ChangeSection:
@@ -503,9 +440,7 @@ class ChangeSection(Section):
 
 
 def _known_command(words: Words) -> tuple[Words, str, Mapping[str, str]] | None:
-    """The words before the program, the known setting that the program changes, and its values;
-    ``None`` if it changes no known setting.
-    """
+    """The words before the program, the known setting that it changes, and its values."""
     start = next((n for n, word in enumerate(words) if word in ("sysctl", "ethtool", "ip")), 0)
     if start and words[0] not in ("sudo", "doas"):
         return None
@@ -516,17 +451,18 @@ def _known_command(words: Words) -> tuple[Words, str, Mapping[str, str]] | None:
 class StateSection(Section):
     """One state: what is changed at the server, at the client, or at both; nothing: as found."""
 
-    server: ChangeSection = Field(default=None, description="Changes at the server.")  # type: ignore[assignment]
-    client: ChangeSection = Field(default=None, description="Changes at the client.")  # type: ignore[assignment]
-    both: ChangeSection = Field(default=None, description="Changes at both ends.")  # type: ignore[assignment]
+    server: ChangeSection = absent("Changes at the server.")
+    client: ChangeSection = absent("Changes at the client.")
+    both: ChangeSection = absent("Changes at both ends.")
     settle: WarmUp = Field(
         default=0.0, description="Wait after the changes, such as for a link that comes up again."
     )
 
 
-def _not_too_many(
-    groups: dict[str, dict[str, StateSection]],
-) -> dict[str, dict[str, StateSection]]:
+Groups = dict[str, dict[str, StateSection]]
+
+
+def _not_too_many(groups: Groups) -> Groups:
     count = math.prod(map(len, groups.values()))
     if count > COMBINATIONS_MOST:
         raise ValueError(
@@ -544,17 +480,17 @@ VariantsSection = Annotated[
 
 def variants_of(section: Mapping[str, Mapping[str, StateSection]] | None) -> Variants:
     """The variants that a matrix defines."""
+
+    def state_of(state: StateSection) -> State:
+        both, server, client = (
+            [*part.changes()] if part else [] for part in (state.both, state.server, state.client)
+        )
+        return State((*both, *server), (*both, *client), state.settle)
+
     return {
-        group: {name: _state(state) for name, state in states.items()}
+        group: {name: state_of(state) for name, state in states.items()}
         for group, states in (section or {}).items()
     }
-
-
-def _state(section: StateSection) -> State:
-    both = [*section.both.changes()] if section.both else []
-    server = [*section.server.changes()] if section.server else []
-    client = [*section.client.changes()] if section.client else []
-    return State((*both, *server), (*both, *client), section.settle)
 
 
 def fault_of_variant(level: str, groups: Mapping[str, Collection[str]]) -> str | None:

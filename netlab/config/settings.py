@@ -48,22 +48,22 @@ _TEXT = {"type": "string", "pattern": "^[0-9.]"}
 """JSON Schema of a number with a unit as text."""
 
 
-def _a_second(rate: float) -> str:
-    return f"{plain_figures(rate, 12)} a second"
-
-
 _UNITS: Mapping[str, tuple[type, str, Callable[[Any], Any], Callable[[Any], str]]] = {
     "bytes": (int, "integer", parse_bytes, format_bytes),
     "seconds": (float, "number", parse_seconds, format_seconds),
     "bits_per_second": (float, "number", parse_rate, format_rate),
-    "per_second": (float, "number", parse_per_second, _a_second),
+    "per_second": (
+        float,
+        "number",
+        parse_per_second,
+        lambda rate: f"{plain_figures(rate, 12)} a second",
+    ),
     "share": (float, "", parse_share, format_share),
 }
 """Unit → its type, its JSON type, its parser and its formatter."""
 
 
 def _validator(reads: NumberWithUnit) -> Callable[[object], Any]:
-    """A validator of a quantity with its unit, within its bounds."""
     _, _, parse, show = _UNITS[reads.unit]
 
     def check(value: object) -> Any:
@@ -86,9 +86,10 @@ UNITS_IN_SCHEMA: Mapping[str, dict[str, Any]] = {
 """Unit → the JSON Schema of a quantity in it."""
 
 
-def _json(reads: NumberWithUnit) -> WithJsonSchema:
-    """A quantity as ``netlab.config.schema`` reads it: its unit, and an example."""
-    return WithJsonSchema({"unit": reads.unit, "examples": [reads.example]})
+def _quantity(reads: NumberWithUnit) -> tuple[BeforeValidator, WithJsonSchema]:
+    """The validator of a quantity, and its schema as ``netlab.config.schema`` reads it."""
+    unit = {"unit": reads.unit, "examples": [reads.example]}
+    return BeforeValidator(_validator(reads)), WithJsonSchema(unit)
 
 
 _CPU_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
@@ -109,7 +110,7 @@ def _cpus_in(value: object) -> list[int]:
     raise ValueError("should be CPU numbers, such as [0, 1] or 0-3")
 
 
-def _cpu_list(reads: CpuList) -> Callable[[object], str]:
+def _cpu_list(reads: CpuList) -> Any:
     def check(value: object) -> str:
         cpus = _cpus_in(value)
         if not cpus:
@@ -122,17 +123,12 @@ def _cpu_list(reads: CpuList) -> Callable[[object], str]:
             raise ValueError(f"has {len(cpus)} CPUs; at most {reads.most}")
         return ",".join(map(str, cpus))
 
-    return check
-
-
-def _json_of_cpus(reads: CpuList) -> WithJsonSchema:
     cpu = {"type": "integer", "minimum": 0, "maximum": reads.largest}
     array = {
         "type": "array", "items": cpu, "minItems": 1, "maxItems": reads.most, "uniqueItems": True
     }  # fmt: skip
-    return WithJsonSchema(
-        {"anyOf": [cpu, array, _TEXT | {"pattern": "^[0-9]", "examples": ["0-3,8"]}]}
-    )
+    text = _TEXT | {"pattern": "^[0-9]", "examples": ["0-3,8"]}
+    return Annotated[str, BeforeValidator(check), WithJsonSchema({"anyOf": [cpu, array, text]})]
 
 
 def _host_word(reads: HostWord) -> Any:
@@ -148,9 +144,7 @@ def _type_of(reads: Reader, field: Any) -> Any:
         case HostWord():
             return _host_word(reads)
         case NumberWithUnit():
-            return Annotated[
-                _UNITS[reads.unit][0], BeforeValidator(_validator(reads)), _json(reads)
-            ]
+            return Annotated[_UNITS[reads.unit][0], *_quantity(reads)]
         case Or(word, HostWord() | None as host_word):
             words: Any = _host_word(host_word) if host_word else Literal[(word, *get_args(field))]
             return Annotated[words, AfterValidator(lambda value: None if value == word else value)]
@@ -167,18 +161,12 @@ def _type_of(reads: Reader, field: Any) -> Any:
     return yes_or_none if get_args(field) == (True,) else field
 
 
-_RATE = NumberWithUnit("bits_per_second", 1, 1e13, "100Mbit")
-_PAUSE = NumberWithUnit("seconds", 0, 3600, "500ms")
-_RTT = NumberWithUnit("seconds", 1e-6, 60, "50ms")
-_WITHIN = NumberWithUnit("share", 0.0001, 0.5, "2.5 %")
-_STEAL = NumberWithUnit("share", 0, 0.5, "0.5 %")
-_CONFIDENCE = NumberWithUnit("share", 0.5, 0.999, "95 %")
-Rate = Annotated[float, BeforeValidator(_validator(_RATE)), _json(_RATE)]
-WarmUp = Annotated[float, BeforeValidator(_validator(_PAUSE)), _json(_PAUSE)]
-RoundTripTime = Annotated[float, BeforeValidator(_validator(_RTT)), _json(_RTT)]
-Within = Annotated[float, BeforeValidator(_validator(_WITHIN)), _json(_WITHIN)]
-Steal = Annotated[float, BeforeValidator(_validator(_STEAL)), _json(_STEAL)]
-Confidence = Annotated[float, BeforeValidator(_validator(_CONFIDENCE)), _json(_CONFIDENCE)]
+Rate = Annotated[float, *_quantity(NumberWithUnit("bits_per_second", 1, 1e13, "100Mbit"))]
+WarmUp = Annotated[float, *_quantity(NumberWithUnit("seconds", 0, 3600, "500ms"))]
+RoundTripTime = Annotated[float, *_quantity(NumberWithUnit("seconds", 1e-6, 60, "50ms"))]
+Within = Annotated[float, *_quantity(NumberWithUnit("share", 0.0001, 0.5, "2.5 %"))]
+Steal = Annotated[float, *_quantity(NumberWithUnit("share", 0, 0.5, "0.5 %"))]
+Confidence = Annotated[float, *_quantity(NumberWithUnit("share", 0.5, 0.999, "95 %"))]
 
 
 _IN_DOCUMENTS = frozenset("ON")
@@ -241,35 +229,37 @@ class Steps(Section, Generic[T]):
     to: T
     step: T
 
+    def _numbers(self) -> tuple[Decimal, Decimal, Decimal]:
+        start, to, step = (Decimal(repr(number)) for number in (self.start, self.to, self.step))
+        return start, to, step
+
     @model_validator(mode="after")
     def _hits_its_end(self) -> Steps[T]:
-        start, to, step = (Decimal(repr(number)) for number in (self.start, self.to, self.step))
+        start, to, step = self._numbers()
         if step <= 0:
             raise ValueError("`step` must be more than 0")
         if start > to:
             raise ValueError("`from` is above `to`: steps go upwards")
         if (to - start) % step:
-            nearest = start + (to - start) // step * step
+            end, nearest = (
+                f"{number:f}".rstrip("0").rstrip(".") if "." in f"{number:f}" else f"{number:f}"
+                for number in (to, start + (to - start) // step * step)
+            )
             raise ValueError(
-                f"the steps do not end at `to`: the last value below {_plain(to)} is "
-                f"{_plain(nearest)}"
+                f"the steps do not end at `to`: the last value below {end} is {nearest}"
             )
         return self
 
     def __len__(self) -> int:
-        """The number of values, without listing them."""
-        start, to, step = (Decimal(repr(number)) for number in (self.start, self.to, self.step))
+        # Without listing the values.
+        start, to, step = self._numbers()
         return int((to - start) // step) + 1
 
     def values(self) -> list[Any]:
         """Every value, in the type of ``start``, without accumulated rounding."""
         kind: Callable[[Decimal], Any] = type(self.start)
-        start, step = Decimal(repr(self.start)), Decimal(repr(self.step))
+        start, _, step = self._numbers()
         return [kind(start + index * step) for index in range(len(self))]
-
-
-def _plain(number: Decimal) -> str:
-    return f"{number:f}".rstrip("0").rstrip(".") if "." in f"{number:f}" else f"{number:f}"
 
 
 def _shape(value: object) -> str:
@@ -283,9 +273,7 @@ def _shape_of_choice(value: object) -> str:
 
 
 def _shape_of_lists(value: object) -> str:
-    """The branch of the union, if a single value may be a list: then an axis is a list of lists or
-    texts.
-    """
+    """The shape of an axis of lists or texts, of which one value may be a list itself."""
     axis = isinstance(value, list) and any(isinstance(item, list | str) for item in value)
     return "list" if axis else "value"
 
@@ -295,24 +283,18 @@ def _levels(value: Any) -> Any:
     return Annotated[list_type, Field(min_length=1), AfterValidator(distinct), Tag("list")]
 
 
-def one_or_list(value: Any, shape: Callable[[object], str] = _shape_of_choice) -> Any:
-    """The type of one value or a list of values."""
-    return Annotated[
-        Union[Annotated[value, Tag("value")], _levels(value)],  # noqa: UP007  (made at run time)
-        Discriminator(shape),
-    ]
+def one_or_list(
+    value: Any, shape: Callable[[object], str] = _shape_of_choice, *, ends: Any = None
+) -> Any:
+    """The type of one value or a list of values; also of steps, if there is a type of their ends.
 
-
-def _one_or_list_or_steps(value: Any, ends: Any) -> Any:
-    """The type of one value, a list of values, or steps.
-
-    ``ends`` may be a narrower type for the ends of steps: ``auto`` cannot be an end.
+    The ends may have a narrower type than the values: ``auto`` cannot be an end.
     """
-    steps: Any = Steps.__class_getitem__(ends)
-    return Annotated[
-        Union[Annotated[value, Tag("value")], _levels(value), Annotated[steps, Tag("steps")]],  # noqa: UP007
-        Discriminator(_shape),
-    ]
+    branches: Any = (Annotated[value, Tag("value")], _levels(value))
+    if ends is not None:
+        steps: Any = Steps.__class_getitem__(ends)
+        branches, shape = (*branches, Annotated[steps, Tag("steps")]), _shape
+    return Annotated[Union[branches], Discriminator(shape)]  # noqa: UP007  (made at run time)
 
 
 @dataclass(frozen=True)
@@ -328,9 +310,7 @@ class Setting:
     def value(self) -> Any:
         """Type of one value."""
         reads = self.row.reads
-        if isinstance(reads, CpuList):
-            return Annotated[str, BeforeValidator(_cpu_list(reads)), _json_of_cpus(reads)]
-        return _type_of(reads, self.row.type)
+        return _cpu_list(reads) if isinstance(reads, CpuList) else _type_of(reads, self.row.type)
 
     @cached_property
     def axis(self) -> Any:
@@ -339,9 +319,9 @@ class Setting:
         if isinstance(reads, CpuList):
             return one_or_list(self.value, _shape_of_lists)
         numbers = reads.reads if isinstance(reads, Or) else reads
-        if self.row.steps and isinstance(numbers, Whole | NumberWithUnit):
-            return _one_or_list_or_steps(self.value, _type_of(numbers, self.row.type))
-        return one_or_list(self.value)
+        has_steps = self.row.steps and isinstance(numbers, Whole | NumberWithUnit)
+        ends = _type_of(numbers, self.row.type) if has_steps else None
+        return one_or_list(self.value, ends=ends)
 
 
 _IN_SCHEMA = (
@@ -368,14 +348,8 @@ LOAD = "load"
 _BESIDE_LOAD = frozenset({"duration", "network", "ip", "interface", "dscp", "variant"})
 """Settings of streams that also apply to the round trips, or that set the length of the load."""
 
-LOAD_KEYS = (
-    frozenset(
-        setting.name
-        for setting in SETTINGS
-        if setting.field in FIELDS["latency_under_load"] & FIELDS["stream"]
-    )
-    - _BESIDE_LOAD
-)
+_OF_STREAMS = FIELDS["latency_under_load"] & FIELDS["stream"]
+LOAD_KEYS = frozenset(s.name for s in SETTINGS if s.field in _OF_STREAMS) - _BESIDE_LOAD
 
 SETTINGS_OF: Mapping[str, tuple[Setting, ...]] = {
     test: tuple(setting for setting in SETTINGS if setting.field in fields)

@@ -10,18 +10,13 @@ from __future__ import annotations
 import math
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import NOT_RECORDED, fault_at, text_of
-from netlab.imports.common.tool_results import (
-    JSON,
-    ToolResult,
-    bounded,
-    ip_version_of,
-    json_faults,
-    tool_importer,
-)
+from netlab.imports.common.tool_results import ToolResult
 from netlab.stats.histogram import BITS, bucket_of
 from netlab.trial.record import Value, utc_of, utc_text
 
@@ -39,16 +34,16 @@ _TEST = re.compile(r" -t (TCP_STREAM|TCP_MAERTS|UDP_RR) ")
 _MARK = re.compile(r" -Y 0x([0-9a-f]{1,2})[, ]")
 _CONGESTION = re.compile(r"[A-Za-z0-9_.-]{1,32}")
 _PINGS = ("PING", "IRTT", "UDP_RR")
-_PREFIXES = {"TCP_STREAM": "to_server_", "TCP_MAERTS": "to_client_"}
+_FLOWS = {"TCP_STREAM": "to_server_", "TCP_MAERTS": "to_client_"}
 
 _NAMES = {"TCP upload": "TCP_STREAM", "TCP download": "TCP_MAERTS", "Ping (ms) UDP": "UDP_RR"}
 """Start of a series' name → netperf's test; used if the file does not have netperf's command."""
 
+NamedSeries = tuple[str, Mapping[str, Any]]
+
 
 def text_of_flent(data: bytes, file: str) -> str:
-    """The text of a file, decompressed if it is gzip. Raises MatrixError if it is damaged, cut off
-    or too long.
-    """
+    """The text of a file, decompressed if it is gzip. Raises MatrixError if it is damaged."""
     if not data.startswith(_GZIP):
         return text_of(data, file)
     parts: list[bytes] = []
@@ -73,11 +68,9 @@ def text_of_flent(data: bytes, file: str) -> str:
 
 
 def parse_flent(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The streams and the pings in a file's text. Raises MatrixError with the place if the text is
-    not JSON of flent.
-    """
-    with json_faults(file, "flent"):
-        document = JSON.decode(text)
+    """The streams and the pings in a text. Raises MatrixError if it is not JSON of flent."""
+    with tool_results.json_faults(file, "flent"):
+        document = tool_results.JSON.decode(text)
     for part in ("metadata", "results"):
         if not isinstance(document, dict) or not isinstance(document.get(part), dict):
             raise fault_at(file, 1, 1, f"not an output of flent: it has no `{part}`")
@@ -93,18 +86,19 @@ class _FlentRun:
         raw = document.get("raw_values")
         self._raw: Mapping[str, Any] = raw if isinstance(raw, dict) else {}
         self._unread: list[str] = []
-        self._by_test: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+        self._by_test: dict[str, list[NamedSeries]] = {}
         """The series, by the kind of test that made them."""
         version = document.get("version")
         if version != _VERSION:
             word = repr(version)[:20] if isinstance(version, int | float | str) else "unstated"
             self._unread.append(f"format version {word}: read as far as it is understood")
-        if bounded(self._metadata.get("FAILED_RUNNERS"), 1.0):
+        if tool_results.bounded(self._metadata.get("FAILED_RUNNERS"), 1.0):
             self._unread.append("flent says that some of its programs failed")
         results = document["results"]
         descriptions = self._metadata.get("SERIES_META")
+        descriptions = descriptions if isinstance(descriptions, dict) else {}
         for name in sorted(results)[:MAX_SERIES]:
-            series = descriptions.get(name) if isinstance(descriptions, dict) else None
+            series = descriptions.get(name)
             series = series if isinstance(series, dict) else {}
             if "COMPUTED_LATE" in series or name.endswith((" avg", " sum", " totals")):
                 continue
@@ -125,14 +119,22 @@ class _FlentRun:
         if isinstance(servers, list) and len({_text(server) for server in servers}) > 1:
             yield self._result("stream", {}, {}, detail="its series have several servers")
             return
-        prefixes = [prefix for test, prefix in _PREFIXES.items() if test in self._by_test]
-        load = self._load(prefixes) if prefixes else {}
-        if prefixes:
-            yield self._streams(prefixes, load)
+        tests = self._by_test
+        flows = {flow: tests[test] for test, flow in _FLOWS.items() if test in tests}
+        load: dict[str, Value] = {}
+        if flows:
+            directions = {"to_server_": "client-sends", "to_client_": "server-sends"}
+            load["direction"] = "both" if len(flows) > 1 else directions[next(iter(flows))]
+            first, *others = map(len, flows.values())
+            if [first] * len(others) == others:
+                load["streams"] = first
+            else:
+                self._unread.append(f"{first} streams to the server, {others[0]} to the client")
+            yield self._streams(flows, load)
         for test in _PINGS:
-            for name, series in self._by_test.get(test, ()):
+            for name, series in tests.get(test, ()):
                 yield self._pings(test, name, series, load)
-        if not prefixes and self._by_test.keys().isdisjoint(_PINGS):
+        if not flows and tests.keys().isdisjoint(_PINGS):
             yield self._result("stream", {}, {}, detail="no series that netlab understands")
 
     def _result(
@@ -143,11 +145,10 @@ class _FlentRun:
         *,
         detail: str | None = None,
     ) -> ToolResult:
-        """``detail``: why there are no values."""
         # The client is the address from which flent reached the server, or its machine's name.
         egress = self._metadata.get("EGRESS_INFO")
         client = _text(egress.get("src")) if isinstance(egress, dict) else ""
-        if ip_version_of(client) is None:
+        if tool_results.ip_version_of(client) is None:
             client = _text(self._metadata.get("LOCAL_HOST"))
         try:
             time = utc_of(_text(self._metadata.get("TIME")))
@@ -169,34 +170,21 @@ class _FlentRun:
         )
 
     def _settings(self, protocol: str, length: str) -> dict[str, Value]:
-        settings: dict[str, Value] = {"protocol": protocol}
-        seconds = bounded(self._metadata.get(length), 0.0, 1e7)
-        if seconds:
-            settings["duration_s"] = seconds
         version = self._metadata.get("IP_VERSION")
-        if version in (4, 6) and isinstance(version, int):
-            settings["ip_version"] = version
-        return settings
+        return tool_results.requested(
+            protocol=protocol,
+            duration_s=tool_results.bounded(self._metadata.get(length), 0.0, 1e7),
+            ip_version=version if version in (4, 6) and isinstance(version, int) else None,
+        )
 
-    def _load(self, prefixes: Sequence[str]) -> dict[str, Value]:
-        """Direction and number of the streams."""
-        counts = [len(self._by_test[test]) for test in _PREFIXES if test in self._by_test]
-        directions = {"to_server_": "client-sends", "to_client_": "server-sends"}
-        load: dict[str, Value] = {
-            "direction": "both" if len(prefixes) > 1 else directions[prefixes[0]]
-        }
-        if len(set(counts)) == 1:
-            load["streams"] = counts[0]
-        else:
-            self._unread.append(f"{counts[0]} streams to the server, {counts[1]} to the client")
-        return load
-
-    def _streams(self, prefixes: Sequence[str], load: Mapping[str, Value]) -> ToolResult:
-        """All streams as one test, because they ran at the same time. The rate of a stream is the
-        mean that netperf printed, which is the receiver's in both directions.
+    def _streams(
+        self, flows: Mapping[str, Sequence[NamedSeries]], load: Mapping[str, Value]
+    ) -> ToolResult:
+        """One test, as all streams ran at the same time. A stream's rate is the mean that netperf
+        printed, which is the receiver's in both directions.
         """
         settings = {**self._settings("TCP", "LENGTH"), **load}
-        streams = [pair for test in _PREFIXES for pair in self._by_test.get(test, ())]
+        streams = [pair for flow in flows.values() for pair in flow]
         sizes = {_whole(series.get("SEND_SIZE"), 2**40) for _, series in streams}
         if len(sizes) == 1 and (size := sizes.pop()):
             settings["message_bytes"] = size
@@ -205,46 +193,56 @@ class _FlentRun:
             self._unread.append("the streams have different DSCPs: read without one")
         elif mark := marks.pop():
             settings["dscp"] = mark >> 2
-        values: dict[str, Value] = {}
+        for name, series in streams:
+            if (
+                not tool_results.bounded(series.get("MEAN_VALUE"))
+                or series.get("UNITS") != "Mbits/s"
+            ):
+                detail = f"no mean in Mbits/s of {name[:60]!r}"
+                return self._result("stream", settings, {}, detail=detail)
         segments = {_whole(series.get("TCP_MSS"), 65535) for _, series in streams}
-        if len(segments) == 1 and (segment := segments.pop()):
-            values["mss_bytes"] = segment
-        for test, prefix in _PREFIXES.items():
-            if flow := [series for _, series in self._by_test.get(test, ())]:
-                values |= _flow_values(flow, prefix if len(prefixes) > 1 else "")
-        failures = [
-            name
-            for name, series in streams
-            if not bounded(series.get("MEAN_VALUE")) or series.get("UNITS") != "Mbits/s"
-        ]
-        if failures:
-            detail = f"no mean in Mbits/s of {failures[0][:60]!r}"
-            return self._result("stream", settings, {}, detail=detail)
+        values = tool_results.requested(mss_bytes=segments.pop() if len(segments) == 1 else None)
+        for prefix, flow in flows.items():
+            rates = [tool_results.bounded(series.get("MEAN_VALUE")) or 0.0 for _, series in flow]
+            times = {
+                tool_results.bounded(series.get("ELAPSED_TIME"), 0.0, 1e7) for _, series in flow
+            }
+            words = {_text(series.get("CONG_CONTROL")) for _, series in flow}
+            word = words.pop() if len(words) == 1 else ""
+            values |= tool_results.measured(
+                prefix if len(flows) > 1 else "",
+                throughput_bit_per_s=round(1e6 * math.fsum(rates), 3),
+                elapsed_ns=tool_results.in_ns(times.pop()) if len(times) == 1 else None,
+                sender_congestion=word if _CONGESTION.fullmatch(word) else None,
+            )
         return self._result("stream", settings, values)
 
     def _pings(
         self, test: str, name: str, series: Mapping[str, Any], load: Mapping[str, Value]
     ) -> ToolResult:
-        """One series of round trips."""
-        protocol = "ICMP" if test == "PING" else "UDP"
-        settings = {**self._settings(protocol, "TOTAL_LENGTH"), **load}
-        mark = _MARK.search(_text(series.get("COMMAND")))
-        if mark and int(mark[1], 16) >> 2:
-            settings["dscp"] = int(mark[1], 16) >> 2
-        mean_ms = bounded(series.get("MEAN_VALUE"), 0.0, _MAX_MS)
+        settings = {
+            **self._settings("ICMP" if test == "PING" else "UDP", "TOTAL_LENGTH"),
+            **load,
+        }
+        if mark := _MARK.search(_text(series.get("COMMAND"))):
+            settings |= tool_results.requested(dscp=int(mark[1], 16) >> 2)
+        mean_ms = tool_results.bounded(series.get("MEAN_VALUE"), 0.0, _MAX_MS)
         if not mean_ms:
             detail = f"no mean of {name[:60]!r}"
             return self._result("round_trip", settings, {}, detail=detail)
         values: dict[str, Value] = {"rtt_mean_ns": round(1e6 * mean_ms, 3)}
         if test == "UDP_RR":
             # A file has only this mean, which is the inverse of the rate.
-            values["transactions_per_s"] = round(1e3 / mean_ms, 6)
-            if elapsed_s := bounded(series.get("ELAPSED_TIME"), 0.0, 1e7):
-                values["elapsed_ns"] = round(1e9 * elapsed_s)
+            values |= tool_results.measured(
+                transactions_per_s=round(1e3 / mean_ms, 6),
+                elapsed_ns=tool_results.in_ns(
+                    tool_results.bounded(series.get("ELAPSED_TIME"), 0.0, 1e7)
+                ),
+            )
             return self._result("round_trip", settings, values)
         form = "RTT_{}" if test == "IRTT" else "{}_VALUE"
         for word in ("min", "max"):
-            extreme_ms = bounded(series.get(form.format(word.upper())), 0.0, _MAX_MS)
+            extreme_ms = tool_results.bounded(series.get(form.format(word.upper())), 0.0, _MAX_MS)
             if extreme_ms is not None:
                 values[f"rtt_{word}_ns"] = round(1e6 * extreme_ms)
         sent, answered = (_whole(series.get(f"PACKETS_{word}")) for word in ("SENT", "RECEIVED"))
@@ -257,39 +255,22 @@ class _FlentRun:
         points = self._raw.get(name)
         if not isinstance(points, list) or len(points) > _MAX_TRIPS:
             return {}
-        times = [
-            bounded(point.get("val"), 0.0, _MAX_MS)
-            for point in points
-            if isinstance(point, dict) and point.get("val") is not None
-        ]
-        counts: dict[int, int] = {}
-        for time_ms in times:
-            if time_ms is None:
-                self._unread.append(f"{name[:60]!r} has a round trip that is out of range")
-                return {}
-            bucket = bucket_of(round(1e6 * time_ms))
-            counts[bucket] = counts.get(bucket, 0) + 1
+        counts: Counter[int] = Counter()
+        for point in points:
+            if isinstance(point, dict) and point.get("val") is not None:
+                time_ms = tool_results.bounded(point["val"], 0.0, _MAX_MS)
+                if time_ms is None:
+                    self._unread.append(f"{name[:60]!r} has a round trip that is out of range")
+                    return {}
+                counts[bucket_of(round(1e6 * time_ms))] += 1
         if not counts:
             return {}
         return {
-            "transactions": len(times),
-            "rtt_count": len(times),
+            "transactions": counts.total(),
+            "rtt_count": counts.total(),
             "rtt_histogram": [number for pair in sorted(counts.items()) for number in pair],
             "rtt_histogram_bits": BITS,
         }
-
-
-def _flow_values(flow: Sequence[Mapping[str, Any]], prefix: str) -> dict[str, Value]:
-    """The values of one direction."""
-    rates = [bounded(series.get("MEAN_VALUE")) or 0.0 for series in flow]
-    values: dict[str, Value] = {f"{prefix}throughput_bit_per_s": round(1e6 * math.fsum(rates), 3)}
-    seconds = {bounded(series.get("ELAPSED_TIME"), 0.0, 1e7) for series in flow}
-    if len(seconds) == 1 and (elapsed_s := seconds.pop()):
-        values[f"{prefix}elapsed_ns"] = round(1e9 * elapsed_s)
-    words = {_text(series.get("CONG_CONTROL")) for series in flow}
-    if len(words) == 1 and _CONGESTION.fullmatch(word := words.pop()):
-        values[f"{prefix}sender_congestion"] = word
-    return values
 
 
 def _test_of(name: str, series: Mapping[str, Any]) -> str:
@@ -313,11 +294,11 @@ def _text(value: Any) -> str:
 
 
 def _whole(value: Any, most: float = 2**53) -> int | None:
-    number = bounded(value, 0.0, most)
+    number = tool_results.bounded(value, 0.0, most)
     return None if number is None else int(number)
 
 
-IMPORTER = tool_importer(
+IMPORTER = tool_results.tool_importer(
     parse_flent,
     """Make a run folder out of files of flent, and its report.
 

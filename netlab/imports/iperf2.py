@@ -9,20 +9,15 @@ with the same ports are the two sides of one test. The formats are those of iper
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import NOT_RECORDED, fault_at, lines_of
-from netlab.imports.common.tool_results import (
-    ToolResult,
-    bounded,
-    ip_version_of,
-    reason_of_error,
-    received_messages,
-    tool_importer,
-)
+from netlab.imports.common.tool_results import ToolResult
 from netlab.trial.record import Value, utc_text
 
 PORT = 5001
@@ -58,7 +53,7 @@ class Iperf2Stream:
     is_sender: bool
     """Whether the side that printed the stream is the sender."""
     first: int
-    """Number of the stream's first line in the file."""
+    """The line of the file where it begins."""
     last: int
     lines: int = 0
     whole: Iperf2Figures | None = None
@@ -77,9 +72,7 @@ class Iperf2Stream:
         self.whole = figures if figures.start_s == 0 else None
 
     def is_ended_by(self, figures: Iperf2Figures) -> bool:
-        """Whether a line with these figures cannot belong to this stream, because the line of the
-        stream's whole test was read before.
-        """
+        """Whether these figures are another stream's, as the whole test's line came before."""
         if self.whole is None or figures.start_s > 0:
             return False
         return self.lines > 1 or figures.bits < self.whole.bits
@@ -105,8 +98,6 @@ class Iperf2Block:
 
 
 BOTH_WAYS = "a test in both directions is not read"
-_BOUNCES = "a test with --bounceback is not read"
-_UNCLEAR = "rows with the server first: of iperf 2.0, or of a server that sent (--reverse)"
 _SHOWN = 5
 """At most this many lines that are not understood are quoted; the rest are only counted."""
 
@@ -216,25 +207,23 @@ class Iperf2Output:
             return True
         if block is None or not block.is_text:
             return _DECORATION.match(line) is not None
-        is_read = True
         if peer := _PEER.match(line):
             self._stream(block, number, peer, line)
         elif row := _ROW.match(line):
-            is_read = self._line(block, number, row, line[row.end() :])
+            return self._line(block, number, row, line[row.end() :])
         elif report := _REPORT.match(line):
             self._reports.add(report[1] + report[2])
         elif (sent := _SENT.match(line)) and (name := (sent[1] + sent[2],)) in self._streams:
             self._streams[name].sent_messages = int(sent[3])
         else:
-            is_read = _is_setting(block, line) or _DECORATION.match(line) is not None
-        return is_read
+            return _is_setting(block, line) or _DECORATION.match(line) is not None
+        return True
 
     def _stream(self, block: Iperf2Block, number: int, peer: re.Match[str], line: str) -> None:
-        """Add a stream for the line of a new connection."""
         name = peer[1] + peer[2]
         local, remote = (peer[3].partition("%")[0], int(peer[4])), (peer[5], int(peer[6]))
         is_reverse = bool(peer[1]) or "(reverse)" in line
-        date = _DATE.search(line)
+        date, mss = _DATE.search(line), _MSS.search(line)
         began = _utc(date[1], "%Y-%m-%d %H:%M:%S") if date else None
         stream = Iperf2Stream(
             name=name,
@@ -244,14 +233,13 @@ class Iperf2Output:
             is_sender=block.is_client != is_reverse,
             first=number,
             last=number,
+            mss_bytes=int(mss[1]) if mss else 0,
             started_at="" if began is None else utc_text(began),
         )
         if "(bb " in line:
-            stream.flaw = _BOUNCES
+            stream.flaw = "a test with --bounceback is not read"
         elif "(full-duplex)" in line or (block.is_client and local[1] == block.port != remote[1]):
             stream.flaw = BOTH_WAYS
-        if mss := _MSS.search(line):
-            stream.mss_bytes = int(mss[1])
         version = _VERSION.search(line)
         if version and not version[1].startswith(("2.0.", "2.1.", "2.2.")):
             self._leave(number, version[1], "has a version that is not known, read all the same")
@@ -262,12 +250,11 @@ class Iperf2Output:
         figures = _of_text(row, more if block.protocol == "UDP" else "")
         if figures is None:
             return False
-        if row[2].startswith("SUM"):
-            block.sums.append((len(block.streams), figures))
-            return True
         name = row[1] + row[2]
         stream = self._streams.get((name,))
-        if stream is not None and name in self._reports:
+        if row[2].startswith("SUM"):
+            block.sums.append((len(block.streams), figures))
+        elif stream is not None and name in self._reports:
             self._reports.discard(name)
             stream.report, stream.last = figures, number
         elif stream is None or stream.is_ended_by(figures):
@@ -277,7 +264,6 @@ class Iperf2Output:
         return True
 
     def _row(self, number: int, line: str) -> None:
-        """Read a CSV row of ``-y C``."""
         fields = line.split(",")
         columns = self._columns or (_BASIC if len(fields) == 9 else _BASIC + _OF_UDP)
         is_whole = len(fields) == len(columns) or (self._columns and len(fields) >= 10)
@@ -310,9 +296,7 @@ class Iperf2Output:
     def _row_stream(
         self, number: int, ends: tuple[End, End], name: str, protocol: str
     ) -> Iperf2Stream:
-        """Add a stream that begins with a CSV row. Raises MatrixError if neither the columns nor
-        the file's name shows whether the client or the server printed the row.
-        """
+        """Add a stream that begins with a CSV row of the client or of the server."""
         # From iperf 2.1 on, a row names the sender first. The server has the port of a server.
         sender, receiver = ends
         is_reverse = sender[1] == PORT != receiver[1]
@@ -338,13 +322,14 @@ class Iperf2Output:
             last=number,
         )
         if is_reverse and not is_client and not self._columns:
-            stream.flaw = _UNCLEAR
+            stream.flaw = (
+                "rows with the server first: of iperf 2.0, or of a server that sent (--reverse)"
+            )
         self._rows.streams.append(stream)
         return stream
 
 
 def _is_setting(block: Iperf2Block, line: str) -> bool:
-    """Read a setting that iperf prints. Returns whether the line states a setting."""
     settings = block.settings
     if message := _MESSAGE.match(line):
         if block.is_client and int(message[1]):
@@ -365,12 +350,11 @@ def _is_setting(block: Iperf2Block, line: str) -> bool:
 
 
 def _of_text(row: re.Match[str], more: str) -> Iperf2Figures | None:
-    """The figures of a line of text; ``None`` if its interval or its rate is not valid."""
     start, end, amount, rate = (float(row[number]) for number in (3, 4, 5, 8))
     # K, M and G are powers of 1000 for bits, and powers of 1024 for bytes.
     unit = 8.0 * 1024 ** _POWER[row[9]] if row[10] == "Byte" else 1000.0 ** _POWER[row[9]]
     data = 8.0 * 1024 ** _POWER[row[6]] if row[7] == "Byte" else 1000.0 ** _POWER[row[6]]
-    if end <= start or bounded(rate * unit) is None:
+    if end <= start or tool_results.bounded(rate * unit) is None:
         return None
     loss = _LOSS.match(more)
     return Iperf2Figures(
@@ -386,9 +370,7 @@ def _of_text(row: re.Match[str], more: str) -> Iperf2Figures | None:
 
 
 def _of_row(names: Mapping[str, str]) -> Iperf2Figures | None:
-    """The figures of a CSV row; ``None`` if a figure is no number, or if the rate is not the amount
-    of data divided by the time.
-    """
+    """``None`` if a figure is no number, or if the rate is not the data divided by the time."""
     text = names.get("interval") or f"{names.get('istart')}-{names.get('iend')}"
     span = _SPAN.fullmatch(text)
     amounts = [names.get(name, "") for name in ("bytes", "speed")]
@@ -398,7 +380,7 @@ def _of_row(names: Mapping[str, str]) -> Iperf2Figures | None:
     bits, rate = 8.0 * int(amounts[0]), float(amounts[1])
     seconds = bits / rate if rate > 0 and bits > 0 else end - start
     tolerance_s = 0.11 + ((end - start) / rate if rate > 0 else 0.0)
-    if abs(seconds - (end - start)) > tolerance_s or bounded(rate) is None or bits < 0:
+    if abs(seconds - (end - start)) > tolerance_s or tool_results.bounded(rate) is None or bits < 0:
         return None
     counts = {
         name: int(names[name]) if _WHOLE.fullmatch(names.get(name, "")) else None
@@ -418,7 +400,6 @@ def _of_row(names: Mapping[str, str]) -> Iperf2Figures | None:
 
 
 def _utc(text: str, form: str) -> datetime | None:
-    """A time of a given form, in UTC; ``None`` if it has another form."""
     try:
         return datetime.strptime(text, form).replace(tzinfo=UTC)
     except ValueError:
@@ -453,10 +434,8 @@ class _Iperf2Test:
     streams: list[Iperf2Stream]
     sums: int
     """How many rows SUM came before the test."""
-    last: int
-    names: set[str]
-    sides: frozenset[str]
-    protocol: str
+    last: int = 0
+    names: set[str] = field(default_factory=set)
     total: Iperf2Figures | None = None
     flaw: str = ""
     errors: list[str] = field(default_factory=list)
@@ -468,6 +447,7 @@ class _Iperf2Test:
         first = self.streams[0]
         if (stream.is_sender, stream.client[0]) != (first.is_sender, first.client[0]):
             self.flaw = BOTH_WAYS
+        self.flaw = self.flaw or stream.flaw
 
 
 def parse_iperf2(text: str, file: str) -> tuple[ToolResult, ...]:
@@ -487,28 +467,31 @@ def parse_iperf2(text: str, file: str) -> tuple[ToolResult, ...]:
 
 
 def _results(output: Iperf2Output, file: str) -> Iterator[ToolResult]:
-    """The results of all iperf processes whose output is in a file."""
-    numbers: dict[str, int] = {}
+    numbers: Counter[str] = Counter()
     for error in output.loose_errors[:1]:
-        yield ToolResult(file=file, reason=reason_of_error(error, _REASONS), detail=error)
+        yield ToolResult(
+            file=file, reason=tool_results.reason_of_error(error, _REASONS), detail=error
+        )
     for block in output.blocks:
         tests = _tests(block)
         for test in tests:
             yield _result(block, test, file, numbers)
         if not tests and (block.is_client or block.errors):
             detail = block.errors[0][1] if block.errors else _MISSING
-            settings = _ip_version(block.address) | {"protocol": block.protocol, **block.settings}
+            settings = tool_results.requested(ip_version=tool_results.ip_version_of(block.address))
+            settings |= {"protocol": block.protocol, **block.settings}
             yield ToolResult(
                 file=file,
                 server=block.address if block.is_client else "",
                 settings=settings,
-                reason=reason_of_error(detail, _REASONS) if block.errors else NOT_RECORDED,
+                reason=tool_results.reason_of_error(detail, _REASONS)
+                if block.errors
+                else NOT_RECORDED,
                 detail=detail,
             )
 
 
 def _tests(block: Iperf2Block) -> list[_Iperf2Test]:
-    """The tests that an iperf process printed, each with the streams that belong to the test."""
     tests: list[_Iperf2Test] = []
     test_of: list[_Iperf2Test] = []
     position = 0
@@ -516,10 +499,8 @@ def _tests(block: Iperf2Block) -> list[_Iperf2Test]:
         while position < len(block.sums) and block.sums[position][0] <= index:
             position += 1
         if not tests or not _is_of(tests[-1], stream, block, position):
-            sides = frozenset((stream.client[0], stream.server[0]))
-            tests.append(_Iperf2Test([], position, stream.last, set(), sides, stream.protocol))
+            tests.append(_Iperf2Test([], position))
         tests[-1].add(stream)
-        tests[-1].flaw = tests[-1].flaw or stream.flaw
         test_of.append(tests[-1])
     for count, figures in block.sums:
         if count and figures.start_s == 0:
@@ -537,47 +518,42 @@ def _is_of(test: _Iperf2Test, stream: Iperf2Stream, block: Iperf2Block, sums: in
     """Whether a stream belongs to the test before it."""
     if block.is_text and block.is_client:
         return True
-    if {stream.client[0], stream.server[0]} != test.sides or stream.protocol != test.protocol:
+    first = test.streams[0]
+    sides, first_sides = ({one.client[0], one.server[0]} for one in (stream, first))
+    if sides != first_sides or stream.protocol != first.protocol:
         return False
-    if stream.first < test.last:
-        return True
     is_lone = stream.lines == test.streams[-1].lines == 1 and not block.is_text
-    if not is_lone or sums > test.sums or stream.name in test.names:
-        return False
-    is_at_once = block.is_client or _is_at_once(test.streams[0], stream)
-    if is_at_once is None:
+    is_next = is_lone and sums <= test.sums and stream.name not in test.names
+    if stream.first < test.last or not is_next or block.is_client:
+        return stream.first < test.last or is_next
+    ends, wholes = (first.end_time, stream.end_time), (first.whole, stream.whole)
+    seconds = [whole.seconds for whole in wholes if whole]
+    # The times are in whole seconds, so those of a short test do not show when it began.
+    if None in ends or None in wholes or min(seconds) < 3 or seconds[0] > 1e7:
         test.flaw = _AT_ONCE
-    return is_at_once is not False
-
-
-def _is_at_once(one: Iperf2Stream, other: Iperf2Stream) -> bool | None:
-    """Whether two streams of one row each began together; ``None`` if the times do not show it."""
-    if not (one.end_time and other.end_time and one.whole and other.whole):
-        return None
-    if min(one.whole.seconds, other.whole.seconds) < 3 or one.whole.seconds > 1e7:
-        return None  # too short: the times are in whole seconds
-    began = one.end_time - timedelta(seconds=one.whole.seconds)
-    began_too = other.end_time - timedelta(seconds=min(1e7, other.whole.seconds))
+        return True
+    began, began_too = (
+        end - timedelta(seconds=min(1e7, length))
+        for end, length in zip(ends, seconds, strict=True)
+        if end
+    )
     return abs(began_too - began) <= timedelta(seconds=1.5)
 
 
-def _result(
-    block: Iperf2Block, test: _Iperf2Test, file: str, numbers: dict[str, int]
-) -> ToolResult:
+def _result(block: Iperf2Block, test: _Iperf2Test, file: str, numbers: Counter[str]) -> ToolResult:
     first = test.streams[0]
+    direction = "client-sends" if first.is_sender == block.is_client else "server-sends"
     settings: dict[str, Value] = {
         "protocol": first.protocol,
         "streams": block.flows or len(test.streams),
-        "direction": "client-sends" if first.is_sender == block.is_client else "server-sends",
-        **_ip_version(first.server[0]),
+        "direction": "both" if test.flaw == BOTH_WAYS else direction,
+        **tool_results.requested(ip_version=tool_results.ip_version_of(first.server[0])),
         **block.settings,
     }
-    if test.flaw == BOTH_WAYS:
-        settings["direction"] = "both"
     reason, detail = _failure(block, test)
-    values = {} if reason else dict(_values(test))
+    values = {} if reason else _values(test)
     if not reason and values.keys().isdisjoint(("throughput_bit_per_s", "sent_bit_per_s")):
-        reason, detail = "no-traffic", "no data were received"
+        reason, detail, values = "no-traffic", "no data were received", {}
     # Both sides of a test have the same word: the common part of the files' names, protocol,
     # addresses and ports. Several tests of a file for which all these are equal are counted.
     path = Path(file)
@@ -586,14 +562,14 @@ def _result(
         ports = " ".join(sorted(str(stream.client[1]) for stream in test.streams))
         word = f"{path.parent} {_SIDE.sub('', path.name)}"
         word += f" {first.protocol} {first.client[0]} {first.server} {ports}"
-        numbers[word] = numbers.get(word, 0) + 1
+        numbers[word] += 1
         identity = f"{word} {numbers[word]}"
     return ToolResult(
         file=file,
         server=first.server[0],
         client=first.client[0],
         settings=settings,
-        values=values if reason is None else {},
+        values=values,
         started_at=first.started_at,
         identity=identity,
         reason=reason,
@@ -601,21 +577,16 @@ def _result(
     )
 
 
-def _ip_version(address: str) -> dict[str, Value]:
-    version = ip_version_of(address)
-    return {} if version is None else {"ip_version": version}
-
-
 def _failure(block: Iperf2Block, test: _Iperf2Test) -> tuple[str | None, str | None]:
-    """Why a test has no result, as a reason and a sentence; both ``None`` if it has a result."""
     if test.errors:
-        return reason_of_error(test.errors[0], _REASONS), test.errors[0]
-    if test.flaw:
-        return NOT_RECORDED, test.flaw
-    if len(test.streams) < block.flows:
-        return NOT_RECORDED, f"{len(test.streams)} of {block.flows} streams are there"
-    if any(stream.whole is None for stream in test.streams):
-        return NOT_RECORDED, _MISSING
+        return tool_results.reason_of_error(test.errors[0], _REASONS), test.errors[0]
+    detail = test.flaw
+    if not detail and len(test.streams) < block.flows:
+        detail = f"{len(test.streams)} of {block.flows} streams are there"
+    if not detail and any(stream.whole is None for stream in test.streams):
+        detail = _MISSING
+    if detail:
+        return NOT_RECORDED, detail
     figures = _figures(test)
     if not figures.bits or not figures.rate_bit_per_s:
         return "no-traffic", "no data: 0 bytes"
@@ -623,7 +594,6 @@ def _failure(block: Iperf2Block, test: _Iperf2Test) -> tuple[str | None, str | N
 
 
 def _figures(test: _Iperf2Test) -> Iperf2Figures:
-    """The figures of all streams of a test together."""
     figures = [stream.whole for stream in test.streams if stream.whole]
     longest = max(part.seconds for part in figures)
     if test.total and len(figures) > 1 and abs(test.total.seconds - longest) < 0.3:
@@ -632,7 +602,7 @@ def _figures(test: _Iperf2Test) -> Iperf2Figures:
 
 
 def _total(figures: Sequence[Iperf2Figures]) -> Iperf2Figures:
-    """The streams' figures together: all data over the longest time, as in a row SUM."""
+    """All data over the longest time, as in a row SUM."""
     if len(figures) == 1:
         return figures[0]
     seconds = max(part.seconds for part in figures)
@@ -652,44 +622,40 @@ def _sum(counts: Sequence[int | None]) -> int | None:
     return None if None in counts else sum(count or 0 for count in counts)
 
 
-def _values(test: _Iperf2Test) -> Iterator[tuple[str, Value]]:
-    """The measured values; their names state whether the sender or the receiver counted them."""
-    first = test.streams[0]
-    if first.mss_bytes and first.protocol == "TCP":
-        yield "mss_bytes", first.mss_bytes
-    figures = _figures(test)
+def _values(test: _Iperf2Test) -> dict[str, Value]:
+    """The names of values state whether the sender or the receiver counted them."""
+    first, figures = test.streams[0], _figures(test)
+    values = tool_results.requested(mss_bytes=first.mss_bytes if first.protocol == "TCP" else None)
     if not first.is_sender:
-        yield from _received(figures)
-        return
-    yield "sent_bit_per_s", figures.rate_bit_per_s
+        return values | _received(figures)
+    values["sent_bit_per_s"] = figures.rate_bit_per_s
     sent = _sum([stream.sent_messages for stream in test.streams])
     if sent is None and figures.packets is not None and figures.packets > 0:
         sent = figures.packets  # iperf 2.1.8 prints -1 for the whole test
     reports = [stream.report for stream in test.streams if stream.report]
     if len(reports) == len(test.streams):
-        yield from _received(_total(reports))
-    if sent:
-        yield "sent_messages", sent
+        values |= _received(_total(reports))
+    return values | tool_results.requested(sent_messages=sent)
 
 
-def _received(figures: Iperf2Figures) -> Iterator[tuple[str, Value]]:
-    if figures.rate_bit_per_s > 0 and bounded(figures.rate_bit_per_s) is not None:
-        yield "throughput_bit_per_s", figures.rate_bit_per_s
-        if figures.step_bit_per_s:
-            yield "printed_step_bit_per_s", figures.step_bit_per_s
-        yield "elapsed_ns", round(1e9 * figures.seconds)
+def _received(figures: Iperf2Figures) -> dict[str, Value]:
+    values: dict[str, Value] = {}
+    if figures.rate_bit_per_s > 0 and tool_results.bounded(figures.rate_bit_per_s) is not None:
+        values["throughput_bit_per_s"] = figures.rate_bit_per_s
+        values |= tool_results.requested(printed_step_bit_per_s=figures.step_bit_per_s)
+        values["elapsed_ns"] = round(1e9 * figures.seconds)
     packets = figures.packets
-    counts = received_messages(packets, figures.losses)
+    counts = tool_results.received_messages(packets, figures.losses)
     if not packets or not counts:
-        return
-    yield from counts.items()
+        return values
     if figures.reorders is not None and 0 <= figures.reorders <= packets:
-        yield "reordered_messages", figures.reorders
+        counts["reordered_messages"] = figures.reorders
     if figures.jitter_ms is not None:
-        yield "receiver_jitter_ns", round(1e6 * figures.jitter_ms)
+        counts["receiver_jitter_ns"] = round(1e6 * figures.jitter_ms)
+    return values | counts
 
 
-IMPORTER = tool_importer(
+IMPORTER = tool_results.tool_importer(
     parse_iperf2,
     """Make a run folder out of what iperf 2 printed, and its report.
 

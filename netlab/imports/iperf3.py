@@ -8,23 +8,13 @@ https://github.com/esnet/iperf); other versions are read as far as they are unde
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import fault_at
-from netlab.imports.common.tool_results import (
-    JSON,
-    SYSTEM_ERRORS,
-    ToolResult,
-    bounded,
-    ip_version_of,
-    json_faults,
-    reason_of_error,
-    received_messages,
-    time_of_epoch,
-    tool_importer,
-)
+from netlab.imports.common.tool_results import ToolResult
 from netlab.trial.record import Value
 
 _KNOWN = re.compile(r"iperf 3\.\d{1,2}(\D.*)?")
@@ -33,7 +23,7 @@ NO_RATE = "iperf3 printed no rate of the receiver"
 """Error of an output that is complete except for this rate."""
 
 _REASONS = {
-    **SYSTEM_ERRORS,
+    **tool_results.SYSTEM_ERRORS,
     "timeout": "connect-timeout",
     "server has terminated": "peer-vanished",
     "control socket has closed": "peer-vanished",
@@ -54,15 +44,13 @@ _SETTINGS: tuple[tuple[str, str, float, type[int] | type[float]], ...] = (
 
 
 def parse_iperf3(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The tests in an output, which has several if a server printed one after another. Raises
-    MatrixError with the place where the text is not JSON.
-    """
+    """The tests in an output: several if a server printed them. MatrixError: it is not JSON."""
     results: list[ToolResult] = []
     end = 0
     while begin := _SOLID.search(text, end):
         at = begin.start()
-        with json_faults(file, "iperf3", partial(_place, text, at)):
-            document, end = JSON.raw_decode(text, at)
+        with tool_results.json_faults(file, "iperf3", partial(_place, text, at)):
+            document, end = tool_results.JSON.raw_decode(text, at)
         if not isinstance(document, dict) or not {"start", "end", "error"} & document.keys():
             sentence = "not an output of iperf3 -J: no `start` and no `end`"
             raise fault_at(file, *_place(text, at), sentence)
@@ -71,7 +59,6 @@ def parse_iperf3(text: str, file: str) -> tuple[ToolResult, ...]:
 
 
 def _place(text: str, at: int) -> tuple[int, int]:
-    """Line and column of an index in a text, from 1."""
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
@@ -92,13 +79,11 @@ class _Iperf3Output:
         return part
 
     def number(self, path: str, most: float = 1e15) -> float | None:
-        """A number from 0 to ``most``; ``None`` if it is absent. Any other value gives ``None`` and
-        is noted in ``unread``.
-        """
+        """A number from 0 to ``most``; ``None`` if absent, or if it is any other value (noted)."""
         value = self.part(path)
         if value is None:
             return None
-        number = bounded(value, 0.0, most)
+        number = tool_results.bounded(value, 0.0, most)
         if number is None:
             self.unread.append(f"`{path}` is left out: {str(value)[:40]!r} is out of range")
         return number
@@ -115,7 +100,14 @@ def _result(output: _Iperf3Output, file: str) -> ToolResult:
         output.unread.append(f"{version!r} is not known: read as far as it is understood")
     # Only a server prints the connection that it accepted.
     is_server = output.part("start.accepted_connection") is not None
-    local, remote = _addresses(output)
+    connections = output.part("start.connected")
+    first = connections[0] if isinstance(connections, list) and connections else {}
+    local, remote = "", ""
+    if isinstance(first, Mapping):
+        ends = (first.get("local_host"), first.get("remote_host"))
+        local, remote = (end if isinstance(end, str) else "" for end in ends)
+        if not isinstance(ends[1], str):
+            remote = output.text("start.connecting_to.host")
     settings = _settings(output, local or remote)
     error = output.text("error")
     values = {} if error else dict(_values(output, settings, is_server=is_server))
@@ -128,28 +120,17 @@ def _result(output: _Iperf3Output, file: str) -> ToolResult:
         client=remote if is_server else local,
         settings=settings,
         values=values,
-        started_at=time_of_epoch(output.number("start.timestamp.timesecs", 253402300799)),
+        started_at=tool_results.time_of_epoch(
+            output.number("start.timestamp.timesecs", 253402300799)
+        ),
         identity=output.text("start.cookie"),
-        reason=reason_of_error(error, _REASONS) if error else None,
+        reason=tool_results.reason_of_error(error, _REASONS) if error else None,
         detail=error or None,
         unread=tuple(output.unread),
     )
 
 
-def _addresses(output: _Iperf3Output) -> tuple[str, str]:
-    """The local and the remote address of the first connection; empty if there is none."""
-    connections = output.part("start.connected")
-    first = connections[0] if isinstance(connections, list) and connections else {}
-    if not isinstance(first, Mapping):
-        return "", ""
-    local, remote = (first.get(f"{side}_host") for side in ("local", "remote"))
-    if not isinstance(remote, str):
-        remote = output.text("start.connecting_to.host")
-    return (local if isinstance(local, str) else ""), remote
-
-
 def _settings(output: _Iperf3Output, address: str) -> dict[str, Value]:
-    """What was requested, as far as the output states it."""
     settings: dict[str, Value] = {}
     protocol = output.text(f"{_START}.protocol")
     if protocol in ("TCP", "UDP"):
@@ -160,8 +141,7 @@ def _settings(output: _Iperf3Output, address: str) -> dict[str, Value]:
         if number := output.number(path, most):
             settings[name] = kind(number)
     rate = output.number(f"{_START}.target_bitrate") or output.number("start.target_bitrate")
-    if rate:
-        settings["rate_bit_per_s"] = rate
+    settings |= tool_results.requested(rate_bit_per_s=rate)
     if service := output.number(f"{_START}.tos", 255):
         settings["dscp"] = int(service) >> 2
     both = output.part("end.sum_received_bidir_reverse") is not None
@@ -170,33 +150,33 @@ def _settings(output: _Iperf3Output, address: str) -> dict[str, Value]:
     else:
         is_reverse = output.number(f"{_START}.reverse", 1)
         settings["direction"] = "server-sends" if is_reverse else "client-sends"
-    if version := ip_version_of(address):
-        settings["ip_version"] = version
-    return settings
+    return settings | tool_results.requested(ip_version=tool_results.ip_version_of(address))
 
 
 def _values(
     output: _Iperf3Output, settings: Mapping[str, Value], *, is_server: bool
-) -> Iterator[tuple[str, Value]]:
-    """What was measured. Each side has its own counts; the client also gets the server's counts."""
-    mss_bytes = output.number("start.tcp_mss", 65535) or output.number(
-        "start.tcp_mss_default", 65535
-    )
-    if mss_bytes and settings.get("protocol") == "TCP":
-        yield "mss_bytes", int(mss_bytes)
+) -> dict[str, Value]:
+    """Each side has its own counts; the client also gets the server's counts."""
+    names = ("start.tcp_mss", "start.tcp_mss_default")
+    mss_bytes = next(filter(None, (output.number(name, 65535) for name in names)), None)
+    values = tool_results.requested(mss_bytes=mss_bytes and int(mss_bytes))
+    if settings.get("protocol") != "TCP":
+        values.clear()
     direction = settings["direction"]
     if direction == "both":
-        yield from _flow(output, "to_server_", "", sent=not is_server, received=True)
-        yield from _flow(output, "to_client_", "_bidir_reverse", sent=True, received=not is_server)
-        return
+        values |= _flow(output, "to_server_", "", sent=not is_server, received=True)
+        return values | _flow(
+            output, "to_client_", "_bidir_reverse", sent=True, received=not is_server
+        )
     is_receiver = is_server != (direction == "server-sends")
     sent, received = not (is_server and is_receiver), not is_server or is_receiver
-    yield from _flow(output, "", "", sent=sent, received=received)
+    values |= _flow(output, "", "", sent=sent, received=received)
     if is_receiver and output.part("end.sum_received") is None:
-        yield from _of_intervals(output)
+        values |= _of_intervals(output)
+    return values
 
 
-def _of_intervals(output: _Iperf3Output) -> Iterator[tuple[str, Value]]:
+def _of_intervals(output: _Iperf3Output) -> dict[str, Value]:
     """What the receiver counted, as the sum of its intervals without those of the warm-up.
 
     Over UDP, iperf3 before 3.11 prints one total, which has the rate of the sender. This
@@ -211,49 +191,50 @@ def _of_intervals(output: _Iperf3Output) -> Iterator[tuple[str, Value]]:
         for name in totals:
             number = counts.number(f"sum.{name}", 2**53)
             if number is None:
-                return
+                return {}
             totals[name] += number
     if not totals["seconds"]:
-        return
+        return {}
     output.unread.append(
         "this version prints no total of the receiver: the figures are the sum of its intervals"
     )
-    yield "throughput_bit_per_s", 8 * totals["bytes"] / totals["seconds"]
-    yield "elapsed_ns", round(1e9 * totals["seconds"])
-    yield from received_messages(totals["packets"], totals["lost_packets"]).items()
+    return {
+        "throughput_bit_per_s": 8 * totals["bytes"] / totals["seconds"],
+        **tool_results.measured(elapsed_ns=tool_results.in_ns(totals["seconds"])),
+        **tool_results.received_messages(totals["packets"], totals["lost_packets"]),
+    }
 
 
 def _flow(
-    output: _Iperf3Output, prefix: str, suffix: str, *, sent: bool, received: bool
-) -> Iterator[tuple[str, Value]]:
+    output: _Iperf3Output, flow: str, suffix: str, *, sent: bool, received: bool
+) -> dict[str, Value]:
     """The values of one direction. ``sent`` and ``received`` state whether this side knows the
     sender's and the receiver's counts. It prints zeros for counts that it does not know.
     """
-    receiving, sending = f"end.sum_received{suffix}", f"end.sum_sent{suffix}"
+    values: dict[str, Value] = {}
     if received:
-        rate = output.number(f"{receiving}.bits_per_second")
-        if rate is not None:
-            yield f"{prefix}throughput_bit_per_s", rate
-        if seconds := output.number(f"{receiving}.seconds", _MOST_SECONDS):
-            yield f"{prefix}elapsed_ns", round(1e9 * seconds)
-        packets, losses = (
-            output.number(f"{receiving}.{name}", 2**53) for name in ("packets", "lost_packets")
+        total = f"end.sum_received{suffix}"
+        values |= tool_results.measured(
+            flow,
+            throughput_bit_per_s=output.number(f"{total}.bits_per_second"),
+            elapsed_ns=tool_results.in_ns(output.number(f"{total}.seconds", _MOST_SECONDS)),
         )
-        counts = received_messages(packets, losses, prefix)
-        yield from counts.items()
-        jitter_ms = output.number(f"{receiving}.jitter_ms", 1e9) if counts else None
-        if jitter_ms is not None:
-            yield f"{prefix}receiver_jitter_ns", round(1e6 * jitter_ms)
+        packets, losses = (
+            output.number(f"{total}.{name}", 2**53) for name in ("packets", "lost_packets")
+        )
+        if counts := tool_results.received_messages(packets, losses, flow):
+            jitter_ms = output.number(f"{total}.jitter_ms", 1e9)
+            jitter_ns = None if jitter_ms is None else round(1e6 * jitter_ms)
+            values |= counts | tool_results.measured(flow, receiver_jitter_ns=jitter_ns)
     if sent:
-        rate = output.number(f"{sending}.bits_per_second")
-        if rate is not None:
-            yield f"{prefix}sent_bit_per_s", rate
-        congestion = output.text("end.sender_tcp_congestion")
-        if congestion and not suffix:
-            yield f"{prefix}sender_congestion", congestion
+        rate = output.number(f"end.sum_sent{suffix}.bits_per_second")
+        values |= tool_results.measured(flow, sent_bit_per_s=rate)
+        if congestion := "" if suffix else output.text("end.sender_tcp_congestion"):
+            values[f"{flow}sender_congestion"] = congestion
+    return values
 
 
-IMPORTER = tool_importer(
+IMPORTER = tool_results.tool_importer(
     parse_iperf3,
     """Make a run folder out of what iperf3 -J printed, and its report.
 

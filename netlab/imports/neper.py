@@ -9,19 +9,12 @@ shows which two outputs are of one test, so they are two results.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 
+from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS, NOT_RECORDED, fault_at
-from netlab.imports.common.tool_results import (
-    PERCENTILES,
-    SYSTEM_ERRORS,
-    ToolResult,
-    bounded,
-    ip_version_of,
-    reason_of_error,
-    tool_importer,
-)
+from netlab.imports.common.tool_results import ToolResult
 from netlab.trial.record import Value
 
 _KNOWN = re.compile(r"1\.[01]\.[0-9]{1,3}")
@@ -43,7 +36,7 @@ _OTHER_OPTIONS = {
 """Options that change a test and are no setting of netlab → their default."""
 
 _REASONS = {
-    **SYSTEM_ERRORS,
+    **tool_results.SYSTEM_ERRORS,
     "could not connect": "connect-refused",
     "could not bind": "address-in-use",
     "broken pipe": "peer-vanished",
@@ -99,14 +92,9 @@ class _NeperOutput:
         elif self.fields.setdefault(match[1], match[2]) != match[2]:
             self._ambiguities.add(match[1])
 
-    @property
-    def server(self) -> str:
-        """The server's name or address, which only the client's output has."""
-        return self.fields.get("host", "")[:200]
-
     def number(self, name: str, least: float = 0.0, most: float = 1e15) -> Decimal | None:
-        """A number from ``least`` to ``most``; ``None`` if it is absent. If there is another
-        value, or several values, the result is ``None`` and ``unread`` gets a note.
+        """A number from ``least`` to ``most``; ``None`` if absent, or if it is any other value
+        (noted).
         """
         word = self.fields.get(name)
         if word is None:
@@ -115,7 +103,7 @@ class _NeperOutput:
             self.unread.append(f"`{name}` is left out: it has several values")
             return None
         number = Decimal(word) if _NUMBER.fullmatch(word) else None
-        if number is None or bounded(float(number), least, most) is None:
+        if number is None or tool_results.bounded(float(number), least, most) is None:
             self.unread.append(f"`{name}` is left out: {word[:40]!r} is out of range")
             return None
         return number
@@ -133,32 +121,27 @@ class _NeperOutput:
         return self.fields.get(name) == "1"
 
 
-def _test(output: _NeperOutput) -> str | None:
-    """The kind of measurement; ``None`` if the options are not those of a known program."""
-    names = output.fields.keys()
-    if not names >= _COMMON or output.fields["client"] not in ("0", "1"):
-        return None
-    if "request_size" in names:
-        # tcp_rr and udp_rr print the option `delay`; tcp_crr does not.
-        return "round_trip" if "delay" in names else "connect"
-    return "stream" if "buffer_size" in names else None
-
-
 def _result(output: _NeperOutput, file: str) -> ToolResult:
-    version = output.fields.get("VERSION", "")
-    test = _test(output)
+    names = output.fields.keys()
+    test = ""
+    if names >= _COMMON and output.fields["client"] in ("0", "1"):
+        test = "stream" if "buffer_size" in names else ""
+        if "request_size" in names:
+            # tcp_rr and udp_rr print the option `delay`; tcp_crr does not.
+            test = "round_trip" if "delay" in names else "connect"
     if output.strange_lines > 1:
         output.unread.append(f"{output.strange_lines - 1} more lines are not understood")
     settings: dict[str, Value] = {}
     values: dict[str, Value] = {}
     reason: str | None = NOT_RECORDED
     detail: str | None = f"the output from line {output.line} on does not have the options"
-    if test is not None:
+    if test:
+        version = output.fields.get("VERSION", "")
         if not _KNOWN.fullmatch(version):
             sentence = "is not known: read as far as it is understood"
             output.unread.append(f"version {version[:40]!r} of neper {sentence}")
         settings = _settings(output, test)
-        values = dict(_stream(output, settings) if test == "stream" else _round_trips(output))
+        values = _stream(output, settings) if test == "stream" else _round_trips(output)
         reason, detail = _failure(output, test, values)
         for name, default in _OTHER_OPTIONS.items():
             word = output.fields.get(name, default)
@@ -173,7 +156,7 @@ def _result(output: _NeperOutput, file: str) -> ToolResult:
     return ToolResult(
         file=file,
         test=test or "stream",
-        server=output.server,
+        server=output.fields.get("host", "")[:200],  # only a client's output has it
         client=local if "," not in local else "",
         settings=settings,
         values=values if reason is None else {},
@@ -184,7 +167,6 @@ def _result(output: _NeperOutput, file: str) -> ToolResult:
 
 
 def _settings(output: _NeperOutput, test: str) -> dict[str, Value]:
-    """What was requested, as far as this side knows it."""
     is_client = output.is_set("client")
     is_tcp = bool({"num_ports", "tcp_fastopen"} & output.fields.keys())
     settings: dict[str, Value] = {"protocol": "TCP" if is_tcp else "UDP"}
@@ -202,95 +184,92 @@ def _settings(output: _NeperOutput, test: str) -> dict[str, Value]:
         number = output.whole(option, 1, 2**31)
         if number is not None:
             settings[name] = number
-    if is_client:
-        settings |= dict(_settings_of_client(output))
-    if output.is_set("no_delay"):
-        settings["nodelay"] = True
-    if congestion := output.fields.get("congestion_control", "")[:200]:
-        settings["congestion"] = congestion
+    if is_client:  # the server does not know these
+        flows = output.whole("num_flows", 1, 2**31)
+        if flows and output.is_set("split_bidir"):
+            # Each direction has a socket of its own, and num_flows counts both sockets.
+            flows = max(1, flows // 2)
+        length = output.whole("test_length", -1e10, 1e7) or 0
+        port = output.whole("source_port", -1, 65535) or 0
+        settings |= tool_results.requested(
+            streams=flows,
+            duration_s=float(max(0, length)),
+            count=max(0, -length),  # a negative length is a number of transactions
+            source_port=max(0, port),
+        )
     versions = [version for version in (4, 6) if output.is_set(f"ipv{version}")]
-    version = versions[0] if len(versions) == 1 else ip_version_of(output.server)
-    if version:
-        settings["ip_version"] = version
-    return settings
+    host = output.fields.get("host", "")[:200]
+    return settings | tool_results.requested(
+        nodelay=output.is_set("no_delay"),
+        congestion=output.fields.get("congestion_control", "")[:200],
+        ip_version=versions[0] if len(versions) == 1 else tool_results.ip_version_of(host),
+    )
 
 
-def _settings_of_client(output: _NeperOutput) -> Iterator[tuple[str, Value]]:
-    """The settings that the server does not know."""
-    if flows := output.whole("num_flows", 1, 2**31):
-        # If each direction has a socket of its own, num_flows counts both sockets.
-        yield "streams", max(1, flows // 2) if output.is_set("split_bidir") else flows
-    length = output.whole("test_length", -1e10, 1e7)
-    if length is not None and length > 0:
-        yield "duration_s", float(length)
-    elif length:
-        yield "count", -length  # a negative length is a number of transactions
-    port = output.whole("source_port", -1, 65535)
-    if port is not None and port > 0:
-        yield "source_port", port
-
-
-def _stream(output: _NeperOutput, settings: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
-    """The rates of the sides that read; a side that reads nothing prints zero."""
+def _stream(output: _NeperOutput, settings: Mapping[str, Value]) -> dict[str, Value]:
+    """A side that reads nothing prints a rate of zero."""
     is_client = output.is_set("client")
     direction = settings["direction"]
-    for side, flow in (("local", is_client), ("remote", not is_client)):
+    values: dict[str, Value] = {}
+    for side, to_client in (("local", is_client), ("remote", not is_client)):
         rate = output.number(f"{side}_throughput")
         if not rate:
             continue
         if direction == "both":
-            prefix = "to_client_" if flow else "to_server_"
-        elif flow == (direction == "server-sends"):
-            prefix = ""
+            flow = "to_client_" if to_client else "to_server_"
+        elif to_client == (direction == "server-sends"):
+            flow = ""
         else:
             output.unread.append(f"`{side}_throughput` is of a direction that was not requested")
             continue
-        yield f"{prefix}throughput_bit_per_s", float(rate)
+        values[f"{flow}throughput_bit_per_s"] = float(rate)
         if side == "local":
-            yield from _elapsed(output, prefix)
+            values |= _elapsed(output, flow)
+    return values
 
 
-def _round_trips(output: _NeperOutput) -> Iterator[tuple[str, Value]]:
-    """What the client counted and its times. The server prints zeros for times. In ``tcp_crr`` a
-    transaction lasts from one answer to the next, with the setup of the next connection.
+def _round_trips(output: _NeperOutput) -> dict[str, Value]:
+    """In ``tcp_crr``, a transaction lasts from one answer to the next, with the setup of a
+    connection. The server prints zeros for times.
     """
     is_client = output.is_set("client")
     rate = output.number("throughput" if is_client else "remote_throughput")
-    if rate:
-        yield "transactions_per_s", float(rate)
-    if count := output.whole("num_transactions", 0, 2**53):
-        yield "transactions", count
+    values = tool_results.requested(
+        transactions_per_s=float(rate) if rate else None,
+        transactions=output.whole("num_transactions", 0, 2**53),
+    )
     if not is_client:
-        return
-    yield from _elapsed(output, "")
+        return values
+    values |= _elapsed(output, "")
     mean_s = output.number("latency_mean", 0, 1e6)
     if not mean_s:
-        return
-    yield "rtt_mean_ns", float(mean_s * 10**9)
-    shares = {f"latency_p{share}": column for share, column in PERCENTILES.items()}
+        return values
+    values["rtt_mean_ns"] = float(mean_s * 10**9)
+    shares = {f"latency_p{share}": column for share, column in tool_results.PERCENTILES.items()}
     names = {"latency_min": "rtt_min_ns", "latency_max": "rtt_max_ns", **shares}
     for name, column in names.items():
         seconds = output.number(name, 0, 1e6)
         if seconds is not None:
-            yield column, round(seconds * 10**9)
+            values[column] = round(seconds * 10**9)
+    return values
 
 
-def _elapsed(output: _NeperOutput, prefix: str) -> Iterator[tuple[str, Value]]:
+def _elapsed(output: _NeperOutput, flow: str) -> dict[str, Value]:
     """The time between the first and the last event of this side."""
     start_s, end_s = output.number("time_start"), output.number("time_end")
-    if start_s is not None and end_s is not None and start_s < end_s < start_s + 10**7:
-        yield f"{prefix}elapsed_ns", round((end_s - start_s) * 10**9)
+    if start_s is None or end_s is None or not start_s < end_s < start_s + 10**7:
+        return {}
+    return tool_results.measured(flow, elapsed_ns=tool_results.in_ns(end_s - start_s))
 
 
 def _failure(
     output: _NeperOutput, test: str, values: Mapping[str, Value]
 ) -> tuple[str | None, str | None]:
-    """Why there is no result, as a reason and a sentence; both ``None`` if there is a result."""
     endings = ("throughput_bit_per_s", "transactions_per_s", "rtt_mean_ns")
     if any(name.endswith(endings) for name in values):
         return None, None
     for error in output.errors:
-        if (reason := reason_of_error(error, _REASONS)) != "unknown-error":
+        if (reason := tool_results.reason_of_error(error, _REASONS)) != "unknown-error":
             return reason, error
     if output.fields.keys() >= {"local_throughput", "remote_throughput"}:
         reason = "no-traffic" if test == "stream" else "no-answer"
@@ -298,7 +277,7 @@ def _failure(
     return NOT_RECORDED, "neper printed no rate"
 
 
-IMPORTER = tool_importer(
+IMPORTER = tool_results.tool_importer(
     parse_neper,
     """Make a run folder out of what neper printed, and its report.
 

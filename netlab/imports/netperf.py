@@ -14,16 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import NOT_RECORDED, fault_at
-from netlab.imports.common.tool_results import (
-    SYSTEM_ERRORS,
-    ToolResult,
-    bounded,
-    ip_version_of,
-    reason_of_error,
-    time_of_epoch,
-    tool_importer,
-)
+from netlab.imports.common.tool_results import ToolResult
 from netlab.trial.record import Value
 
 MAX_LINE_CHARACTERS = 2**16
@@ -134,14 +127,14 @@ class NetperfOutput:
         return f" : {flag}" in self.banner.get("flags", "")
 
     def number(self, name: str, most: float = 1e15) -> Decimal | None:
-        """A number from 0 to ``most``; ``None`` if it is absent or was not measured. Any other
-        text also gives ``None`` and is noted in ``unread``.
+        """A number from 0 to ``most``; ``None`` if not measured, or if it is any other text
+        (noted).
         """
         text = self.fields.get(name, "").strip()
         number = Decimal(text) if _NUMBER.fullmatch(text) else None
         if not text or number in (-1, -2):  # -1 and -2: not measured, or not requested
             return None
-        if number is None or bounded(float(number), 0.0, most) is None:
+        if number is None or tool_results.bounded(float(number), 0.0, most) is None:
             self.unread.append(f"`{name}` is left out: {text[:40]!r} is out of range")
             return None
         return number
@@ -166,7 +159,6 @@ class NetperfOutput:
 
 
 def _outputs(text: str, file: str) -> list[NetperfOutput]:
-    """The outputs in a text. Raises MatrixError with the place if the text has none."""
     lines = []
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > MAX_LINE_CHARACTERS:
@@ -198,9 +190,7 @@ def _outputs(text: str, file: str) -> list[NetperfOutput]:
 
 
 def _sections(lines: Sequence[str]) -> Iterator[list[str]]:
-    """The lines of each output. An output begins at a banner, or at a key that the output before
-    it already has.
-    """
+    """The lines of each output, which begins at a banner or at a key that is there already."""
     section: list[str] = []
     keys: set[str] = set()
     has_banner = False
@@ -217,7 +207,6 @@ def _sections(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _output(lines: Sequence[str], first: int) -> NetperfOutput:
-    """Read the lines of one output. Lines that are not understood are named in ``unread``."""
     banner = _BANNER.fullmatch(lines[0]) if lines else None
     output = NetperfOutput(first, banner.groupdict("") if banner else {})
     unknown: list[int] = []
@@ -269,11 +258,11 @@ def _start(length: str, end: str) -> str:
     """The time at which an interim result (``-D``) began; empty if it is unknown."""
     if not (_NUMBER.fullmatch(length) and _NUMBER.fullmatch(end)):
         return ""
-    return time_of_epoch(float(Decimal(end) - Decimal(length)))
+    return tool_results.time_of_epoch(float(Decimal(end) - Decimal(length)))
 
 
 def _classic_table(output: NetperfOutput, lines: Sequence[str], at: int) -> int:
-    """Read the table of a classic test such as TCP_STREAM. Returns the number of lines read."""
+    """Read the table of a classic test such as TCP_STREAM."""
     words = lines[at].split()[:2]
     height = _HEIGHTS.get((words[0], words[-1]), 0)
     if not height or "ELAPSED_TIME" in output.fields:
@@ -299,7 +288,7 @@ def _classic_table(output: NetperfOutput, lines: Sequence[str], at: int) -> int:
 
 
 def _more_of_a_table(output: NetperfOutput, lines: Sequence[str], at: int) -> int:
-    """Read what a classic test prints below its table with ``-v 2``: round trip, segment size."""
+    """Read what a classic test prints below its table with ``-v 2``."""
     title = lines[at].split()
     row = lines[at + 1].split() if at + 1 < len(lines) else []
     if "usec/Tran" in title and len(row) == 8:
@@ -348,7 +337,6 @@ def _columns(output: NetperfOutput, lines: Sequence[str], at: int) -> int:
 
 
 def _is_labelled(output: NetperfOutput, labels: Sequence[str], values: Sequence[str]) -> bool:
-    """Keep the values that have known labels. Returns whether there are any."""
     pairs = zip(labels, values, strict=True)
     fields = {_LABELS[label]: value for label, value in pairs if label in _LABELS}
     output.fields = {**fields, **output.fields}
@@ -388,7 +376,7 @@ _FIGURES = ("throughput_bit_per_s", "sent_bit_per_s", "transactions_per_s", "rtt
 """A test has a result if it has one of these values, and if the first one that it has is not 0."""
 
 _REASONS = {
-    **SYSTEM_ERRORS,
+    **tool_results.SYSTEM_ERRORS,
     "cannot assign requested address": "address-not-available",
     "partial response": "peer-vanished",
     "broken pipe": "peer-vanished",
@@ -406,22 +394,30 @@ def parse_netperf(text: str, file: str) -> tuple[ToolResult, ...]:
 
 
 def _result(output: NetperfOutput, file: str) -> ToolResult:
-    protocol, test, direction = _kind(output)
+    # If a banner has a title, only the title counts, not the key DIRECTION.
+    stated = "" if output.title else output.fields.get("DIRECTION", "")
+    protocol, stated = _TITLES.get(output.title, ("", stated))
+    test, direction = _TESTS.get(stated, ("", ""))
+    printed = output.fields.get("PROTOCOL", "")
+    if printed not in ("", "TCP", "UDP"):
+        output.unread.append(f"the protocol {printed[:40]!r} is not known")
+    else:
+        protocol = protocol or printed
     _note_flags(output)
     server = _address(output, "server", "DEST_ADDR")
     settings: dict[str, Value] = {}
     values: dict[str, Value] = {}
     if test:
-        settings = dict(_settings(output, test, direction))
-        settings |= {"protocol": protocol} if protocol else {}
-        if version := _ip_version(output.banner.get("family", ""), server):
-            settings["ip_version"] = version
+        version = _ip_version(output.banner.get("family", ""), server)
+        settings = _settings(output, test, direction)
+        settings |= tool_results.requested(protocol=protocol, ip_version=version)
         is_stream = test == "stream"
-        values = dict(_stream(output, protocol, direction) if is_stream else _round_trips(output))
-        if seconds := output.number("ELAPSED_TIME", 1e7):
-            values["elapsed_ns"] = int(seconds * 10**9)
-        if protocol == "TCP" and (mss_bytes := output.whole("TRANSPORT_MSS", 65535)):
-            values["mss_bytes"] = mss_bytes
+        values = _stream(output, protocol, direction) if is_stream else _round_trips(output)
+        values |= tool_results.measured(
+            elapsed_ns=tool_results.in_ns(output.number("ELAPSED_TIME", 1e7))
+        )
+        if protocol == "TCP":
+            values |= tool_results.requested(mss_bytes=output.whole("TRANSPORT_MSS", 65535))
     reason, detail = _failure(output, test, values)
     if reason is None and not protocol:
         detail = "TCP or UDP is not stated; with -k or -o, the key PROTOCOL states it"
@@ -440,33 +436,19 @@ def _result(output: NetperfOutput, file: str) -> ToolResult:
     )
 
 
-def _kind(output: NetperfOutput) -> tuple[str, str, str]:
-    """Protocol, test, and direction of a stream; each is empty if it is not stated."""
-    # If a banner has a title, only the title counts, not the key DIRECTION.
-    direction = "" if output.title else output.fields.get("DIRECTION", "")
-    protocol, direction = _TITLES.get(output.title, ("", direction))
-    printed = output.fields.get("PROTOCOL", "")
-    if printed not in ("", "TCP", "UDP"):
-        output.unread.append(f"the protocol {printed[:40]!r} is not known")
-    elif not protocol:
-        protocol = printed
-    return (protocol, *_TESTS.get(direction, ("", "")))
-
-
 def _address(output: NetperfOutput, part: str, key: str) -> str:
-    """The server's or client's name or address; empty if netperf printed a wildcard address."""
     address = output.banner.get(part) or output.fields.get(key, "")
+    # A wildcard address is that of no host.
     return "" if address in ("0.0.0.0", "::", "::0") else address[:200]  # noqa: S104
 
 
 def _ip_version(family: str, address: str) -> int | None:
     if family in ("AF_INET", "AF_INET6"):
         return 6 if family == "AF_INET6" else 4
-    return ip_version_of(address)
+    return tool_results.ip_version_of(address)
 
 
 def _note_flags(output: NetperfOutput) -> None:
-    """Add remarks: which flags of the banner are not known, and what the figures mean."""
     flags = output.banner.get("flags", "")
     for flag in flags.split(" : ")[:20]:
         if not _FLAGS.fullmatch(flag.strip()):
@@ -485,37 +467,37 @@ def _is_old(output: NetperfOutput) -> bool:
     return output.banner.get("title", "") in ("TCP STREAM", "TCP SENDFILE")
 
 
-def _settings(output: NetperfOutput, test: str, direction: str) -> Iterator[tuple[str, Value]]:
-    """What was requested, as far as the output states it."""
+def _settings(output: NetperfOutput, test: str, direction: str) -> dict[str, Value]:
     near = "REMOTE" if direction == "server-sends" else "LOCAL"
-    if direction:
-        yield "direction", direction
-    if size := output.whole(f"{near}_SEND_SIZE" if test == "stream" else "REQUEST_SIZE"):
-        yield "message_bytes", size
-    if test != "stream" and (size := output.whole("RESPONSE_SIZE")):
-        yield "response_bytes", size
+    is_stream = test == "stream"
+    settings = tool_results.requested(
+        direction=direction,
+        message_bytes=output.whole(f"{near}_SEND_SIZE" if is_stream else "REQUEST_SIZE"),
+        response_bytes=None if is_stream else output.whole("RESPONSE_SIZE"),
+    )
     if test == "round_trip":
         # The requests in flight are those of the first burst, and one more.
         match = _BURST.search(output.banner.get("flags", ""))
         burst = Decimal(match[1]) if match else output.number("BURST_SIZE", 1e6)
         if burst is not None:
-            yield "outstanding", int(burst) + 1
-    if output.has_flag("nodelay") or any(
-        output.whole(f"{side}_NODELAY", 1) for side in ("LOCAL", "REMOTE")
-    ):
-        yield "nodelay", True
+            settings["outstanding"] = int(burst) + 1
+    keys = ("LOCAL_NODELAY", "REMOTE_NODELAY")
+    nodelay = output.has_flag("nodelay") or any(output.whole(key, 1) for key in keys)
     # A negative -l is a number of bytes or transactions, not a duration.
     options = output.fields.get("COMMAND_LINE", "").partition(" -- ")[0]
-    if duration := _DURATION.search(options):
-        yield "duration_s", float(duration[1])
-    if buffer_bytes := _buffer_bytes(output):
-        yield "socket_buffer_bytes", buffer_bytes
+    duration = _DURATION.search(options)
+    settings |= tool_results.requested(
+        nodelay=nodelay,
+        duration_s=float(duration[1]) if duration else None,
+        socket_buffer_bytes=_buffer_bytes(output),
+    )
     batch, pause_us = (output.whole(f"{near}_INTERVAL_{name}") for name in ("BURST", "USECS"))
     if batch and pause_us:
-        yield "message_rate_per_s", 1e6 * batch / pause_us
+        settings["message_rate_per_s"] = 1e6 * batch / pause_us
     service = _SERVICE.fullmatch(output.fields.get(f"{near}_SOCKET_TOS", ""))
     if service and int(service[1], 16):
-        yield "dscp", int(service[1], 16) >> 2
+        settings["dscp"] = int(service[1], 16) >> 2
+    return settings
 
 
 def _buffer_bytes(output: NetperfOutput) -> int | None:
@@ -529,10 +511,8 @@ def _buffer_bytes(output: NetperfOutput) -> int | None:
     return None
 
 
-def _stream(output: NetperfOutput, protocol: str, direction: str) -> Iterator[tuple[str, Value]]:
-    """The values of a stream, as counted by the receiver and by the sender. Its latencies are times
-    of its send calls, and are not read.
-    """
+def _stream(output: NetperfOutput, protocol: str, direction: str) -> dict[str, Value]:
+    """Its latencies are times of its send calls, and are not read."""
     from_client = direction == "client-sends"
     sender, receiver = ("LOCAL", "REMOTE") if from_client else ("REMOTE", "LOCAL")
     carried = output.rate("THROUGHPUT") or output.rate(f"{receiver}_RECV_THROUGHPUT")
@@ -541,48 +521,49 @@ def _stream(output: NetperfOutput, protocol: str, direction: str) -> Iterator[tu
     is_assumed = from_client and (output.has_flag("no control") or _is_old(output))
     if is_assumed:
         carried, sent = None, sent or output.rate("THROUGHPUT")
-    if carried:
-        yield "throughput_bit_per_s", carried[0]
-        yield "printed_step_bit_per_s", carried[1]
-    if sent:
-        yield "sent_bit_per_s", sent[0]
-    if congestion := output.fields.get(f"{sender}_CONG_CONTROL", ""):
-        yield "sender_congestion", congestion[:40]
+    values = tool_results.measured(
+        throughput_bit_per_s=carried and carried[0],
+        printed_step_bit_per_s=carried and carried[1],
+        sent_bit_per_s=sent and sent[0],
+    ) | tool_results.requested(
+        sender_congestion=output.fields.get(f"{sender}_CONG_CONTROL", "")[:40]
+    )
     if protocol != "UDP":
-        return
+        return values
     messages = output.number(f"{sender}_SEND_CALLS", 2**53)
     received = output.number(f"{receiver}_RECV_CALLS", 2**53)
     if messages is not None:
-        yield "sent_messages", int(messages)
+        values["sent_messages"] = int(messages)
     if received is not None and not is_assumed:
-        yield "received_messages", int(received)
+        values["received_messages"] = int(received)
         if messages is not None and received <= messages:
-            yield "lost_messages", int(messages - received)
+            values["lost_messages"] = int(messages - received)
+    return values
 
 
-def _round_trips(output: NetperfOutput) -> Iterator[tuple[str, Value]]:
+def _round_trips(output: NetperfOutput) -> dict[str, Value]:
     """Transactions, and latencies of requests with their answers, or of whole connections."""
-    key = "THROUGHPUT" if output.unit == "Trans" else "TRANSACTION_RATE"
-    rate = output.number(key)
+    values: dict[str, Value] = {}
+    rate = output.number("THROUGHPUT" if output.unit == "Trans" else "TRANSACTION_RATE")
     if rate is not None:
-        yield "transactions_per_s", float(rate)
+        values["transactions_per_s"] = float(rate)
     means_us = (output.number(key, 1e9) for key in ("MEAN_LATENCY", "RT_LATENCY"))
     mean_us = next((mean for mean in means_us if mean is not None), None)
     if mean_us is not None:
-        yield "rtt_mean_ns", float(1000 * mean_us)
+        values["rtt_mean_ns"] = float(1000 * mean_us)
     for word in ("MIN", "MAX", "P50", "P90", "P99"):
         latency_us = output.number(f"{word}_LATENCY", 1e9)
         if latency_us is not None:
-            yield f"rtt_{word.lower()}_ns", int(1000 * latency_us)
+            values[f"rtt_{word.lower()}_ns"] = int(1000 * latency_us)
+    return values
 
 
 def _failure(
     output: NetperfOutput, test: str, values: Mapping[str, Value]
 ) -> tuple[str | None, str | None]:
-    """Why there is no result, as a reason and a sentence; both ``None`` if there is a result."""
     figures = [values[name] for name in _FIGURES if name in values]
     if output.error and not figures:
-        return reason_of_error(output.error, _REASONS), output.error
+        return tool_results.reason_of_error(output.error, _REASONS), output.error
     if not test:
         title = f"the test {output.title!r} is not known" if output.banner else ""
         return NOT_RECORDED, title or "the test is not stated; the key DIRECTION states it"
@@ -595,7 +576,7 @@ def _failure(
     return None, None
 
 
-IMPORTER = tool_importer(
+IMPORTER = tool_results.tool_importer(
     parse_netperf,
     """Make a run folder out of what netperf printed, and its report.
 

@@ -31,8 +31,8 @@ _OUTPUTS = ("ntttcpr", "ntttcps")
 
 
 class _NtttcpOutput:
-    """One output. The keys of ``texts`` are paths of elements, such as ``parameters/udp``; the key
-    of an element ``throughput`` also has its ``metric``, such as ``throughput mbps``.
+    """One output. The keys of ``texts`` are paths such as ``parameters/udp``, and ``throughput
+    METRIC``.
     """
 
     def __init__(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -45,9 +45,7 @@ class _NtttcpOutput:
         self.unread: list[str] = []
 
     def number(self, path: str) -> float | None:
-        """A number from 0; ``None`` if it is absent or negative. Any other value gives ``None`` and
-        is noted in ``unread``.
-        """
+        """A number from 0; ``None`` if absent, negative, or any other text (noted)."""
         text = self.texts.get(path, "").strip()
         if not text or text.startswith("-"):
             return None  # -1 means that nothing was requested
@@ -142,9 +140,7 @@ class _Reader:
 
 
 def parse_ntttcp(text: str, file: str) -> tuple[ToolResult, ...]:
-    """The outputs in a file's text. Raises MatrixError with the place where the text is not XML of
-    ntttcp.
-    """
+    """The outputs in a text. Raises MatrixError where it is not XML of ntttcp."""
     if not (outputs := _Reader(text, file).outputs()):
         raise fault_at(file, 1, 1, "the file contains no output of ntttcp -xml")
     return tuple(_result(output, file) for output in outputs)
@@ -195,7 +191,6 @@ def _result(output: _NtttcpOutput, file: str) -> ToolResult:
 
 
 def _settings(output: _NtttcpOutput) -> Iterator[tuple[str, Value]]:
-    """What was requested, as far as the output states it."""
     udp = output.truth("parameters/udp")
     if udp is None:
         output.unread.append("the output does not state whether it is of TCP or UDP")

@@ -10,15 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
+from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import NOT_RECORDED, fault_at, lines_of, throughput
-from netlab.imports.common.tool_results import (
-    MAX_VALUE,
-    ToolResult,
-    bounded,
-    reason_of_error,
-    received_messages,
-    tool_importer,
-)
+from netlab.imports.common.tool_results import ToolResult
 from netlab.trial.record import Value
 
 _NUMBER = r"([0-9]{1,12}(?:\.[0-9]{1,6})?)"
@@ -86,9 +80,11 @@ class _NuttcpPart:
         if line is not None and reason is None:
             # netlab has no columns for CPU times, retransmissions and the handshake's round trip.
             values |= throughput(line.mbit_per_s)
-            if seconds := bounded(float(line.seconds), 0.0, MAX_VALUE / 1e9):
+            if seconds := tool_results.bounded(
+                float(line.seconds), 0.0, tool_results.MAX_VALUE / 1e9
+            ):
                 values["elapsed_ns"] = round(1e9 * seconds)
-            counts = received_messages(line.packets, line.losses)
+            counts = tool_results.received_messages(line.packets, line.losses)
             values |= counts
             if not counts and line.losses is not None:
                 lost = f"{line.losses} lost of {line.packets} messages"
@@ -103,14 +99,13 @@ class _NuttcpPart:
         )
 
     def _failure(self, line: _NuttcpLine | None) -> tuple[str | None, str | None]:
-        """Why there is no result, as a reason and a sentence; ``None`` twice if there is one."""
         if self.errors:
-            return reason_of_error(self.errors[0], _REASONS), self.errors[0]
+            return tool_results.reason_of_error(self.errors[0], _REASONS), self.errors[0]
         if line is None:
             return NOT_RECORDED, "the line of the whole test is missing"
         if not self.protocol:
             return NOT_RECORDED, "the line says neither TCP nor UDP"
-        if bounded(float(line.mbit_per_s) * 1e6) is None:
+        if tool_results.bounded(float(line.mbit_per_s) * 1e6) is None:
             return NOT_RECORDED, f"the rate of {line.mbit_per_s} Mbps is out of range"
         is_lost = line.packets is not None and line.packets == line.losses
         if is_lost or not float(line.megabytes) or not float(line.mbit_per_s):
@@ -151,10 +146,7 @@ def parse_nuttcp(text: str, file: str) -> tuple[ToolResult, ...]:
 
 
 def _figures(line: str, *, is_cut: bool) -> _NuttcpLine | None:
-    """The figures in a line; ``None`` if it has none.
-
-    ``is_cut``: no line feed follows the line, so its last number may have lost digits.
-    """
+    """The figures in a line. ``is_cut``: no line feed follows, so digits may be missing."""
     if line.startswith(_PARSED) or f": {_PARSED}" in line[:80]:
         return _of_pairs(line, is_cut=is_cut)
     match = _LINE.match(line)
@@ -170,7 +162,6 @@ def _figures(line: str, *, is_cut: bool) -> _NuttcpLine | None:
 
 
 def _of_pairs(line: str, *, is_cut: bool) -> _NuttcpLine | None:
-    """The figures in a line of ``-fparse``."""
     pairs = dict(_PAIR.findall(line))
     last = next(reversed(pairs), "")
     if is_cut and line.endswith(f"{last}={pairs.get(last)}"):
@@ -188,13 +179,13 @@ def _of_pairs(line: str, *, is_cut: bool) -> _NuttcpLine | None:
 
 
 def _protocol(text: str) -> str:
-    """The protocol: lines of TCP have retransmissions or RTT, lines of UDP have losses."""
+    """Lines of TCP have retransmissions or RTT, lines of UDP have losses."""
     if "loss" in text or "drop" in text:
         return "UDP"
     return "TCP" if "retrans" in text or "RTT" in text or "rtt_ms" in text else ""
 
 
-IMPORTER = tool_importer(
+IMPORTER = tool_results.tool_importer(
     parse_nuttcp,
     """Make a run folder out of what clients of nuttcp printed, and its report.
 

@@ -14,18 +14,7 @@ from typing import Unpack
 from netlab.errors import UsageError
 from netlab.experiment.hosts import named, role_of
 from netlab.imports import CommandOption, Importer
-from netlab.imports.common.csv_table import (
-    Form,
-    TableContext,
-    bit_per_s,
-    cell_of,
-    read_source,
-    record_of,
-    throughput,
-    write_run,
-    wrong_protocol,
-    wrong_rate,
-)
+from netlab.imports.common import csv_table
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Value
 
@@ -47,9 +36,9 @@ class PairRow:
         """The row's cell. It has only the settings in the table and no defaults of netlab."""
         settings: dict[str, Value] = {"protocol": self.protocol}
         if self.offered:
-            settings["rate_bit_per_s"] = float(bit_per_s(self.offered))
+            settings["rate_bit_per_s"] = float(csv_table.bit_per_s(self.offered))
         pairing = named(self.server, self.client)
-        return cell_of(pairing, "stream", settings, [self.protocol.lower()])
+        return csv_table.cell_of(pairing, "stream", settings, [self.protocol.lower()])
 
 
 def import_pairs(
@@ -57,7 +46,7 @@ def import_pairs(
     into: Path,
     *,
     machines: Mapping[str, str] | None = None,
-    **context: Unpack[TableContext],
+    **context: Unpack[csv_table.TableContext],
 ) -> Path:
     """Make the run folder ``into`` out of a table of throughput between hosts; returns ``into``.
 
@@ -67,7 +56,7 @@ def import_pairs(
     Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``machines``
     names a host that the table lacks; ``into`` has other contents), StoreError, LockedError.
     """
-    source = read_source(csv_path, **context)
+    source = csv_table.read_source(csv_path, **context)
     rows = source.rows(FORM)
     one_of = dict(sorted((machines or {}).items()))
     hosts = dict.fromkeys(host for row in rows for host in (row.server, row.client))
@@ -78,13 +67,13 @@ def import_pairs(
     records = []
     for row in rows:
         one_machine = one_of.get(row.server, row.server) == one_of.get(row.client, row.client)
-        values: dict[str, Value] = {"same_host": one_machine, **throughput(row.printed)}
-        record = record_of(
+        values: dict[str, Value] = {"same_host": one_machine, **csv_table.throughput(row.printed)}
+        record = csv_table.record_of(
             row.cell, values, printed=row.printed, server=row.server, client=row.client
         )
         records.append(record)
     cells = [row.cell for row in rows]
-    return write_run(into, source, cells, records, content={"machines": one_of})
+    return csv_table.write_run(into, source, cells, records, content={"machines": one_of})
 
 
 def _wrong_host(text: str) -> Iterator[str]:
@@ -94,13 +83,13 @@ def _wrong_host(text: str) -> Iterator[str]:
         yield str(error)
 
 
-FORM = Form(
+FORM = csv_table.Form(
     {
-        "protocol": wrong_protocol,
-        "offered_mbit_per_s": wrong_rate,
+        "protocol": csv_table.wrong_protocol,
+        "offered_mbit_per_s": csv_table.wrong_rate,
         "client": _wrong_host,
         "server": _wrong_host,
-        "mbit_per_s": wrong_rate,
+        "mbit_per_s": csv_table.wrong_rate,
     },
     row=lambda _, texts: PairRow(
         protocol=texts["protocol"],
@@ -115,7 +104,6 @@ FORM = Form(
 
 
 def _machines(words: tuple[str, ...]) -> dict[str, str]:
-    """Host → its machine, from words NAME=HOST,HOST…"""
     machines: dict[str, str] = {}
     for word in words:
         name, equals, hosts = word.partition("=")

@@ -15,18 +15,7 @@ from typing import Any, Unpack
 from netlab.errors import UsageError
 from netlab.ethernet import TIMESTAMPS_BYTES, Link, mss_of
 from netlab.imports import CommandOption, Importer
-from netlab.imports.common.csv_table import (
-    Form,
-    TableContext,
-    cell_of,
-    read_source,
-    record_of,
-    shown,
-    whole,
-    write_run,
-    wrong_decimal,
-    wrong_whole,
-)
+from netlab.imports.common import csv_table
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Value
 
@@ -67,7 +56,7 @@ def import_repeats(
     *,
     pairing: str = "LL",
     mss_bytes: int | None = None,
-    **context: Unpack[TableContext],
+    **context: Unpack[csv_table.TableContext],
 ) -> Path:
     """Make the run folder ``into`` out of a table of repeats; returns ``into``.
 
@@ -77,7 +66,7 @@ def import_repeats(
     Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into`` has
     other contents), StoreError, LockedError.
     """
-    source = read_source(csv_path, **context)
+    source = csv_table.read_source(csv_path, **context)
     link = source.link
     rows = source.rows(FORM)
     limit = None if link is None else mss_of(link.mtu_bytes, timestamps=False)
@@ -96,12 +85,14 @@ def import_repeats(
             values["mss_bytes"] = mss_bytes
             if limit is not None:
                 values["tcp_timestamps"] = mss_bytes <= limit - TIMESTAMPS_BYTES
-        records.append(record_of(cell, values, printed=row.printed, trial=row.trial))
-    return write_run(into, source, cells.values(), records, content=content, repeats=repeats)
+        records.append(csv_table.record_of(cell, values, printed=row.printed, trial=row.trial))
+    return csv_table.write_run(
+        into, source, cells.values(), records, content=content, repeats=repeats
+    )
 
 
 def _wrong_time(text: str) -> Iterator[str]:
-    faults = list(wrong_decimal(text, "seconds")) if text else []
+    faults = list(csv_table.wrong_decimal(text, "seconds")) if text else []
     yield from faults
     if text and not faults and not MIN_ELAPSED_S <= Decimal(text) <= MAX_ELAPSED_S:
         yield (
@@ -110,25 +101,25 @@ def _wrong_time(text: str) -> Iterator[str]:
 
 
 def _wrong_loss(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    lost_text, message_count = texts.get("lost_packets", ""), whole(texts["messages"])
+    lost_text, message_count = texts.get("lost_packets", ""), csv_table.whole(texts["messages"])
     if not lost_text:
         return
     if TESTS.get(texts["test"], ("", "UDP"))[1] != "UDP":
         yield "lost_packets", "TCP delivers everything: leave the field empty"
-    elif (number := whole(lost_text)) is None:
-        yield "lost_packets", f"{shown(lost_text)} is not a whole number"
+    elif (number := csv_table.whole(lost_text)) is None:
+        yield "lost_packets", f"{csv_table.shown(lost_text)} is not a whole number"
     elif message_count is not None and number > message_count:
         yield "lost_packets", f"{lost_text} lost, but only {texts['messages']} sent"
 
 
-FORM = Form(
+FORM = csv_table.Form(
     {
         "test": lambda text: (
-            () if text in TESTS else [f"{shown(text)} is not one of {', '.join(TESTS)}"]
+            () if text in TESTS else [f"{csv_table.shown(text)} is not one of {', '.join(TESTS)}"]
         ),
-        "message_bytes": lambda text: wrong_whole(text, 2**24),
-        "messages": lambda text: wrong_whole(text, 10**12),
-        "trial": lambda text: wrong_whole(text, MAX_TRIAL),
+        "message_bytes": lambda text: csv_table.wrong_whole(text, 2**24),
+        "messages": lambda text: csv_table.wrong_whole(text, 10**12),
+        "trial": lambda text: csv_table.wrong_whole(text, MAX_TRIAL),
         "elapsed_s": _wrong_time,
         "lost_packets": lambda _: (),
     },
@@ -150,9 +141,6 @@ FORM = Form(
 def _cells(
     rows: Sequence[Repeat], pairing: str, repeats: int
 ) -> dict[tuple[str, int, int], PlannedCell]:
-    """The cells in the table's order. A cell with fewer trials than ``repeats`` states their
-    number.
-    """
     cells = {}
     for place in dict.fromkeys(row.place for row in rows):
         word, message_bytes, messages = place
@@ -164,7 +152,9 @@ def _cells(
         }
         own = max(row.trial for row in rows if row.place == place)
         words = (protocol.lower(), str(message_bytes), "auto")
-        cells[place] = cell_of(pairing, test, settings, words, None if own == repeats else own)
+        cells[place] = csv_table.cell_of(
+            pairing, test, settings, words, None if own == repeats else own
+        )
     return cells
 
 

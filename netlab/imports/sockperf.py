@@ -12,16 +12,9 @@ import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
+from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS, NOT_RECORDED, fault_at
-from netlab.imports.common.tool_results import (
-    PERCENTILES,
-    SYSTEM_ERRORS,
-    ToolResult,
-    bounded,
-    ip_version_of,
-    reason_of_error,
-    tool_importer,
-)
+from netlab.imports.common.tool_results import ToolResult
 from netlab.trial.record import Value
 
 _WHOLE = "([0-9]{1,12})"
@@ -75,7 +68,7 @@ _ENDINGS = {
 }
 """Words in a line that is not marked as an error, after which sockperf prints no result."""
 _REASONS = {
-    **SYSTEM_ERRORS,
+    **tool_results.SYSTEM_ERRORS,
     "connect timeout": "connect-timeout",
     "forcibly closed": "peer-vanished",
     "message too long": "message-too-long",
@@ -198,11 +191,10 @@ def _result(output: _SockperfOutput, file: str) -> ToolResult:
 
 
 def _failure(output: _SockperfOutput, values: Mapping[str, Value]) -> tuple[str | None, str | None]:
-    """Why there is no result, as a reason and a sentence; both ``None`` if there is a result."""
     if output.is_server:
         return NOT_RECORDED, "the output of a server of sockperf has no figures"
     if output.error:
-        return reason_of_error(output.error, _REASONS), output.error
+        return tool_results.reason_of_error(output.error, _REASONS), output.error
     if "address" not in output.parts:
         return NOT_RECORDED, "sockperf printed no address and protocol of the server"
     if "sent_bit_per_s" in values or "rtt_mean_ns" in values:
@@ -211,11 +203,10 @@ def _failure(output: _SockperfOutput, values: Mapping[str, Value]) -> tuple[str 
 
 
 def _settings(output: _SockperfOutput, *, is_throughput: bool) -> Iterator[tuple[str, Value]]:
-    """What was requested, as far as the output states it."""
     if "address" not in output.parts:
         return
     yield "protocol", output.part("address", 4)
-    if version := ip_version_of(output.part("address", 2)):
+    if version := tool_results.ip_version_of(output.part("address", 2)):
         yield "ip_version", version
     else:
         output.remark("the server is no address of IP")
@@ -244,7 +235,7 @@ def _sender_counts(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
         return
     decimals = len(word.partition(".")[2])
     factor = 1000 if output.part("bandwidth", 1) == "G" and decimals == 3 else 1
-    rate = bounded(float(Decimal(word) * factor * _MEBI))
+    rate = tool_results.bounded(float(Decimal(word) * factor * _MEBI))
     if rate is None:
         output.remark(f"the bandwidth is left out: {word!r} is out of range")
     elif rate > 0:
@@ -252,8 +243,8 @@ def _sender_counts(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
 
 
 def _round_trips(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
-    """What the client measured in the valid duration, without the warm-up and the end. netlab has
-    no columns for deviations and for the percentiles 25, 75 and 99.999.
+    """The figures of the valid duration. netlab has no columns for deviations and for the
+    percentiles 25, 75 and 99.999.
     """
     if count := int(output.part("valid", 3) or 0):
         yield "transactions", count
@@ -278,7 +269,10 @@ def _round_trips(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
     figures = {
         "rtt_min_ns": output.extremes.get("MIN"),
         "rtt_max_ns": output.extremes.get("MAX"),
-        **{column: output.percentiles.get(share) for share, column in PERCENTILES.items()},
+        **{
+            column: output.percentiles.get(share)
+            for share, column in tool_results.PERCENTILES.items()
+        },
     }
     for column, figure in figures.items():
         if figure is not None:
@@ -287,7 +281,7 @@ def _round_trips(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
         output.remark("the output ends early: it has no shortest latency")
 
 
-IMPORTER = tool_importer(
+IMPORTER = tool_results.tool_importer(
     parse_sockperf,
     """Make a run folder out of what clients of sockperf printed, and its report.
 

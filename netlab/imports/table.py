@@ -15,22 +15,7 @@ from typing import Unpack
 
 from netlab.experiment.cells import Cell
 from netlab.imports import CommandOption, Importer
-from netlab.imports.common.csv_table import (
-    MAX_MESSAGE_BYTES,
-    Form,
-    TableContext,
-    Wrong,
-    read_source,
-    record_of,
-    throughput,
-    whole,
-    write_run,
-    wrong_datagram,
-    wrong_pairing,
-    wrong_protocol,
-    wrong_rate,
-    wrong_whole,
-)
+from netlab.imports.common import csv_table
 from netlab.kinds import Stream
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Value
@@ -67,24 +52,24 @@ class TableRow:
         return PlannedCell(key, self.pairing, "stream", settings)
 
 
-def import_table(csv_path: Path, into: Path, **context: Unpack[TableContext]) -> Path:
+def import_table(csv_path: Path, into: Path, **context: Unpack[csv_table.TableContext]) -> Path:
     """Make the run folder ``into`` out of a printed table; returns ``into``.
 
     Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into`` has
     other contents), StoreError, LockedError.
     """
-    source = read_source(csv_path, **context)
+    source = csv_table.read_source(csv_path, **context)
     rows = source.rows(FORM)
     cells = [row.cell for row in rows]
     records = [
-        record_of(cell, throughput(row.printed), printed=row.printed)
+        csv_table.record_of(cell, csv_table.throughput(row.printed), printed=row.printed)
         for row, cell in zip(rows, cells, strict=True)
     ]
-    return write_run(into, source, cells, records, content={})
+    return csv_table.write_run(into, source, cells, records, content={})
 
 
 def import_mapped_table(
-    csv_path: Path, into: Path, *, columns: Path, **context: Unpack[TableContext]
+    csv_path: Path, into: Path, *, columns: Path, **context: Unpack[csv_table.TableContext]
 ) -> Path:
     """Make the run folder ``into`` out of a CSV file of any form; returns ``into``.
 
@@ -102,14 +87,16 @@ def import_mapped_table(
     return import_results([csv_path], into, parse=parse, content=content, **context)
 
 
-COLUMNS: Mapping[str, Wrong] = {
-    "pairing": wrong_pairing,
-    "protocol": wrong_protocol,
-    "message_bytes": lambda text: wrong_whole(text, MAX_MESSAGE_BYTES, "number of bytes"),
-    "socket_buffer_bytes": lambda text: wrong_whole(text, 2**31 - 1, "number of bytes"),
-    "mbit_per_s": wrong_rate,
+COLUMNS: Mapping[str, csv_table.Wrong] = {
+    "pairing": csv_table.wrong_pairing,
+    "protocol": csv_table.wrong_protocol,
+    "message_bytes": lambda text: csv_table.wrong_whole(
+        text, csv_table.MAX_MESSAGE_BYTES, "number of bytes"
+    ),
+    "socket_buffer_bytes": lambda text: csv_table.wrong_whole(text, 2**31 - 1, "number of bytes"),
+    "mbit_per_s": csv_table.wrong_rate,
 }
-FORM = Form(
+FORM = csv_table.Form(
     COLUMNS,
     row=lambda line, texts: TableRow(
         line=line,
@@ -122,13 +109,15 @@ FORM = Form(
     key=lambda row: row.cell.key,
     across=lambda texts: (
         ("message_bytes", sentence)
-        for sentence in wrong_datagram(texts["protocol"], whole(texts["message_bytes"]) or 0)
+        for sentence in csv_table.wrong_datagram(
+            texts["protocol"], csv_table.whole(texts["message_bytes"]) or 0
+        )
     ),
 )
 
 
 def _read(
-    csv_path: Path, into: Path, *, columns: str | None, **context: Unpack[TableContext]
+    csv_path: Path, into: Path, *, columns: str | None, **context: Unpack[csv_table.TableContext]
 ) -> Path:
     if columns is None:
         return import_table(csv_path, into, **context)

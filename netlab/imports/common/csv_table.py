@@ -106,8 +106,8 @@ def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
 def collect_rows(
     lines: Iterable[tuple[int, str]], file: str, row_of: Callable[[int, str], Row]
 ) -> tuple[Row, ...]:
-    """The rows in the lines below the column names. ``row_of`` makes a row from a line's number and
-    text, or raises MatrixError. Raises MatrixError with the faults of all rows, in file order.
+    """The rows that ``row_of`` makes of the lines, as pairs of number and text. Raises MatrixError
+    with the faults of all rows, in file order.
     """
     faults: list[Fault] = []
     rows: list[Row] = []
@@ -170,17 +170,13 @@ def lines_of(text: str, file: str) -> Iterator[tuple[int, str]]:
 
 @cache
 def _as_written(separator: str) -> re.Pattern[str]:
-    """A pattern that finds the fields of a line as they are written. It serves to locate a fault,
-    because the csv module does not report where a fault is.
-    """
+    """Finds a line's fields as written, as the csv module does not say where a fault is."""
     mark = re.escape(separator)
     return re.compile(rf'(?:^|{mark})((?:[^{mark}"]|"[^"]*"?)*)')
 
 
 def _read(text: str, separator: str) -> list[str] | None:
-    """The fields of a text as the csv module reads them, without surrounding spaces; ``None`` if
-    the text is not valid CSV.
-    """
+    """A text's fields as csv reads them, without spaces around them; ``None``: no valid CSV."""
     fields = [match[1].strip() for match in _as_written(separator).finditer(text)]
     if any('"' in field and field[0] != '"' for field in fields):
         return None  # csv would read these quotes as text
@@ -225,7 +221,7 @@ def starts_of(line: str, separator: str = ",") -> list[int]:
 def _header(
     line: str, number: int, file: str, columns: Sequence[str], optional: Collection[str]
 ) -> dict[str, int]:
-    """Column name → its index. Raises MatrixError if the line of column names is faulty."""
+    """Column name → its index."""
     faults: list[Fault] = []
     order: dict[str, int] = {}
     fields = fields_of(line, number, file)

@@ -11,26 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from netlab.config.document import Document, Section, did_you_mean, read_document, validate
 from netlab.errors import Fault, MatrixError
-from netlab.imports.common.csv_table import (
-    NOT_RECORDED,
-    collect_rows,
-    fields_of,
-    fields_of_row,
-    lines_of,
-    plain_number,
-    starts_of,
-    wrong_datagram,
-)
-from netlab.imports.common.mapped_values import (
-    FACTORS,
-    HOSTS,
-    TIME,
-    Read,
-    columns_of_test,
-    constant_value,
-    table_number,
-    text_reader,
-)
+from netlab.imports.common import csv_table, mapped_values
 from netlab.imports.common.tool_results import ToolResult
 from netlab.trial.record import Value
 
@@ -48,7 +29,7 @@ class MappedColumn:
     unit: str
     """Unit of the numbers that have no unit of their own in the table; empty if the column has no
     unit."""
-    read: Read
+    read: mapped_values.Read
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +98,9 @@ def read_column_map(path: Path) -> ColumnMap:
         raise MatrixError(faults)
     columns = []
     for name, column in model.columns.items():
-        known_column = columns_of_test(model.test)[name]
+        known_column = mapped_values.columns_of_test(model.test)[name]
         unit = column.unit or known_column.unit
-        read = text_reader(name, known_column, unit, model.decimal)
+        read = mapped_values.text_reader(name, known_column, unit, model.decimal)
         columns.append(MappedColumn(name, column.heading.strip(), unit, read))
     return ColumnMap(
         content=document.data,
@@ -131,14 +112,14 @@ def read_column_map(path: Path) -> ColumnMap:
         constants={
             name: value
             for name, text in model.values.items()
-            if (value := constant_value(model.test, name, text)) is not None
+            if (value := mapped_values.constant_value(model.test, name, text)) is not None
         },
     )
 
 
 def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
     """The faults that pydantic cannot find from the types of the model."""
-    known_columns = columns_of_test(model.test)
+    known_columns = mapped_values.columns_of_test(model.test)
     names = [("columns", name) for name in model.columns] + [("values", n) for n in model.values]
     for part, name in names:
         if name not in known_columns:
@@ -146,7 +127,7 @@ def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
             hint = did_you_mean(name, known_columns) or "; docs/run-folder.md lists them"
             yield document.fault((part, name), message + hint, at_key=True)
     for name, column in model.columns.items():
-        factors = FACTORS[known_columns[name].unit] if name in known_columns else {}
+        factors = mapped_values.FACTORS[known_columns[name].unit] if name in known_columns else {}
         if name in known_columns and column.unit is not None and column.unit not in factors:
             units = ", ".join(factors) or "none"
             message = f"`{column.unit}` is not a unit of {name}; its units: {units}"
@@ -157,7 +138,7 @@ def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
             yield document.fault(("values", name), message, at_key=True)
         elif name in known_columns:
             try:
-                constant_value(model.test, name, text)
+                mapped_values.constant_value(model.test, name, text)
             except ValueError as error:
                 yield document.fault(("values", name), str(error))
     for message in _absences(model):
@@ -175,9 +156,9 @@ def _absences(model: ColumnMapModel) -> Iterator[str]:
         yield "name a column for pairing, or columns for server and client"
     if "protocol" not in sources:
         yield "protocol is missing; if all rows have the same, state it in `values`"
-    columns = columns_of_test(model.test).items()
+    columns = mapped_values.columns_of_test(model.test).items()
     measured_names = {name for name, column in columns if not column.is_setting}
-    if not measured_names & model.columns.keys() - {*HOSTS, TIME}:
+    if not measured_names & model.columns.keys() - {*mapped_values.HOSTS, mapped_values.TIME}:
         yield "no column has a measured value, such as throughput_bit_per_s"
 
 
@@ -186,24 +167,24 @@ THROUGHPUT = "throughput_bit_per_s"
 
 def parse_mapped_table(text: str, file: str, column_map: ColumnMap) -> tuple[ToolResult, ...]:
     """A result for each row. Raises MatrixError with every fault, in file order."""
-    lines = lines_of(text, file)
+    lines = csv_table.lines_of(text, file)
     number, heading_line = next(lines, (1, ""))
-    headings = fields_of(heading_line, number, file, column_map.separator)
-    starts = starts_of(heading_line, column_map.separator)
+    headings = csv_table.fields_of(heading_line, number, file, column_map.separator)
+    starts = csv_table.starts_of(heading_line, column_map.separator)
     indices = _indices(headings, starts, number, file, column_map)
 
     def result_of(number: int, line: str) -> ToolResult:
-        fields = fields_of_row(line, number, file, len(headings), column_map.separator)
+        fields = csv_table.fields_of_row(line, number, file, len(headings), column_map.separator)
         texts = {name: fields[index] for name, index in indices.items()}
         values, faults = _values(texts, column_map)
         if faults:
-            starts = starts_of(line, column_map.separator)
+            starts = csv_table.starts_of(line, column_map.separator)
             raise MatrixError(
                 [Fault(file, number, starts[indices[name]], name, fault) for name, fault in faults]
             )
         return _result(file, column_map, values, texts)
 
-    results = collect_rows(lines, file, result_of)
+    results = csv_table.collect_rows(lines, file, result_of)
     mapped_headings = {column.heading for column in column_map.columns}
     unread = [heading for heading in headings if heading and heading not in mapped_headings]
     if not unread:
@@ -215,7 +196,6 @@ def parse_mapped_table(text: str, file: str, column_map: ColumnMap) -> tuple[Too
 def _indices(
     headings: Sequence[str], starts: Sequence[int], number: int, file: str, column_map: ColumnMap
 ) -> dict[str, int]:
-    """Column of netlab → index of its field in a row, from 0."""
     faults = []
     found = {}
     for column in column_map.columns:
@@ -243,7 +223,7 @@ def _values(
     for column in column_map.columns:
         text = texts[column.name]
         if text in column_map.blanks:
-            if column.name in (*HOSTS, "protocol"):
+            if column.name in (*mapped_values.HOSTS, "protocol"):
                 faults.append((column.name, "is blank, but every row needs this value"))
             continue
         try:
@@ -255,7 +235,7 @@ def _values(
             values[column.name] = value
     size = values.get("message_bytes")
     if isinstance(size, int):
-        sentences = wrong_datagram(str(values.get("protocol")), size)
+        sentences = csv_table.wrong_datagram(str(values.get("protocol")), size)
         at = "message_bytes" if "message_bytes" in texts else column_map.columns[0].name
         faults += [(at, sentence) for sentence in sentences]
     return values, faults
@@ -264,17 +244,19 @@ def _values(
 def _result(
     file: str, column_map: ColumnMap, values: Mapping[str, Value], texts: Mapping[str, str]
 ) -> ToolResult:
-    known_columns = columns_of_test(column_map.test)
+    known_columns = mapped_values.columns_of_test(column_map.test)
     settings = {name: value for name, value in values.items() if known_columns[name].is_setting}
-    of_record = {*settings, *HOSTS, TIME}
+    of_record = {*settings, *mapped_values.HOSTS, mapped_values.TIME}
     measured = {name: value for name, value in values.items() if name not in of_record}
     is_blank = measured.keys().isdisjoint(texts)
     column = next((column for column in column_map.columns if column.name == THROUGHPUT), None)
     if column is not None and texts[THROUGHPUT] not in column_map.blanks:
-        entry = table_number(texts[THROUGHPUT], "bit/s", column.unit, column_map.decimal)
+        entry = mapped_values.table_number(
+            texts[THROUGHPUT], "bit/s", column.unit, column_map.decimal
+        )
         # One step in the last printed digit.
         step = entry.factor.scaleb(int(entry.number.as_tuple().exponent))
-        measured["printed_step_bit_per_s"] = plain_number(step)
+        measured["printed_step_bit_per_s"] = csv_table.plain_number(step)
         if entry.factor == 10**6:
             measured["printed_mbit_per_s"] = entry.digits
     return ToolResult(
@@ -285,6 +267,6 @@ def _result(
         pairing=str(values.get("pairing", "")),
         settings=settings,
         values={} if is_blank else measured,
-        started_at=str(values.get(TIME, "")),
-        reason=NOT_RECORDED if is_blank else None,
+        started_at=str(values.get(mapped_values.TIME, "")),
+        reason=csv_table.NOT_RECORDED if is_blank else None,
     )

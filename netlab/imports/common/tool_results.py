@@ -9,10 +9,12 @@ import hashlib
 import ipaddress
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -20,17 +22,7 @@ from typing import Any, Unpack
 from netlab.errors import UsageError
 from netlab.experiment.hosts import ROLE, named, role_of
 from netlab.imports import CommandOption, Importer
-from netlab.imports.common.csv_table import (
-    NOT_RECORDED,
-    TableContext,
-    cell_of,
-    fault_at,
-    read_source,
-    read_table,
-    record_of,
-    text_of,
-    write_run,
-)
+from netlab.imports.common import csv_table
 from netlab.imports.common.mapped_values import columns_of_test, constant_value
 from netlab.kinds import SETUPS
 from netlab.store.plan import PlannedCell, Remark
@@ -92,19 +84,17 @@ def with_settings(results: Iterable[ToolResult], texts: Mapping[str, str]) -> li
     completed = []
     used_names: set[str] = set()
     for result in results:
-        known_columns = columns_of_test(result.test)
+        columns = columns_of_test(result.test)
         added: dict[str, Value] = {}
         for name, text in texts.items():
-            known_column = known_columns.get(name)
-            if known_column is None or not known_column.is_setting:
+            if name not in columns or not columns[name].is_setting:
                 continue
             used_names.add(name)
             try:
                 value = constant_value(result.test, name, text)
             except ValueError as error:
                 raise UsageError(f"--setting {name}: {error}") from None
-            printed = result.settings.get(name, value)
-            if printed != value:
+            if (printed := result.settings.get(name, value)) != value:
                 file = Path(result.file).name
                 raise UsageError(f"{file} states {name} {printed}; --setting states {text}")
             if value is not None:
@@ -126,9 +116,9 @@ def import_results(
     parse: Parse,
     names: Mapping[str, str] | None = None,
     settings: Mapping[str, str] | None = None,
-    decode: Callable[[bytes, str], str] = text_of,
+    decode: Callable[[bytes, str], str] = csv_table.text_of,
     content: Mapping[str, Any] | None = None,
-    **context: Unpack[TableContext],
+    **context: Unpack[csv_table.TableContext],
 ) -> Path:
     """Make the run folder ``into`` out of the outputs in files, or in all files of folders; returns
     ``into``.
@@ -142,7 +132,7 @@ def import_results(
     UsageError, StoreError, LockedError.
     """
     names, settings = names or {}, settings or {}
-    files = {path: read_table(path) for path in _files(paths)}
+    files = {path: csv_table.read_table(path) for path in _files(paths)}
     results = [
         result
         for path, data in files.items()
@@ -152,7 +142,7 @@ def import_results(
     if not tests:
         errors = "; ".join(f"{result.file}: {result.detail}" for result in results[:3])
         raise UsageError(errors or f"{paths[0]} contains no result of a test")
-    source = read_source(paths[0], b"".join(files.values()), **context)
+    source = csv_table.read_source(paths[0], b"".join(files.values()), **context)
     remarks: dict[Remark, None] = dict.fromkeys(source.stated.remarks)
     for result in results:
         texts = list(result.unread)
@@ -160,19 +150,19 @@ def import_results(
             texts.append(f"not imported: {result.detail or 'its settings are not stated'}")
         for text in texts:
             remarks[Remark(text=text, pairings=(), source=Path(result.file).name)] = None
-    cells, records = _trials(_renamed(_merged(tests), names))
-    digests = {path.name: hashlib.sha256(data).hexdigest() for path, data in files.items()}
-    return write_run(
+    cells, records = _trials(_merged(tests), names)
+    identifying: dict[str, Any] = {
+        "files": {path.name: hashlib.sha256(data).hexdigest() for path, data in files.items()},
+        "names": dict(sorted(names.items())),
+    }
+    if settings:
+        identifying["settings"] = dict(sorted(settings.items()))
+    return csv_table.write_run(
         into,
         replace(source, stated=replace(source.stated, remarks=tuple(remarks))),
         cells,
         records,
-        content={
-            "files": digests,
-            "names": dict(sorted(names.items())),
-            **({"settings": dict(sorted(settings.items()))} if settings else {}),
-            **(content or {}),
-        },
+        content=identifying | dict(content or {}),
         repeats=max(record.trial for record in records),
     )
 
@@ -194,9 +184,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _merged(results: Iterable[ToolResult]) -> list[ToolResult]:
-    """One result per test. If a test has several outputs, the first one counts; the others add only
-    what the first one lacks.
-    """
+    """One result per test. The first of its outputs counts; the others add what it lacks."""
     tests: dict[str, ToolResult] = {}
     single: list[ToolResult] = []
     for result in results:
@@ -216,52 +204,37 @@ def _merged(results: Iterable[ToolResult]) -> list[ToolResult]:
     return [*tests.values(), *single]
 
 
-def _renamed(results: Iterable[ToolResult], names: Mapping[str, str]) -> list[ToolResult]:
-    """The results with names of hosts instead of addresses."""
+def _trials(
+    results: Sequence[ToolResult], names: Mapping[str, str]
+) -> tuple[list[PlannedCell], list[Record]]:
+    """The cells in the order of their first trials, and a record for each result."""
 
     def name_of(address: str, role: str) -> str:
-        name = names.get(address or role, address or role)
-        plain = name.replace(":", "-").replace("%", "-")
-        if not ROLE.fullmatch(plain):
-            plain = f"{role}{plain}"
-        return plain if ROLE.fullmatch(plain) else role
+        name = names.get(address or role, address or role).replace(":", "-").replace("%", "-")
+        return next((word for word in (name, f"{role}{name}") if ROLE.fullmatch(word)), role)
 
-    return [
-        result
-        if result.pairing
-        else replace(
-            result,
-            server=name_of(result.server, "server"),
-            client=name_of(result.client, "client"),
-        )
-        for result in results
-    ]
-
-
-def _trials(results: Sequence[ToolResult]) -> tuple[list[PlannedCell], list[Record]]:
-    """The cells in the order of their first trials, and a record for each result."""
     cells: dict[str, PlannedCell] = {}
-    trials: dict[str, int] = {}
+    trials: Counter[str] = Counter()
     records = []
     for result in sorted(results, key=lambda result: (result.started_at, result.file)):
+        pairing, server, client = result.pairing, result.server, result.client
+        if not pairing:
+            server, client = name_of(server, "server"), name_of(client, "client")
+            pairing = named(server, client)
         words = [str(result.settings.get("protocol", "unknown")).lower()]
-        pairing = result.pairing or named(result.server, result.client)
-        cell = cell_of(pairing, result.test, result.settings, words)
+        cell = csv_table.cell_of(pairing, result.test, result.settings, words)
         cells.setdefault(cell.key, cell)
-        trials[cell.key] = trials.get(cell.key, 0) + 1
-        is_failed = result.reason not in (None, NOT_RECORDED)
-        record = record_of(
-            cell,
-            {} if result.reason else result.values,
-            printed="" if result.reason else "yes",
-            trial=trials[cell.key],
-            server=result.server,
-            client=result.client,
+        trials[cell.key] += 1
+        values = {} if result.reason else result.values
+        record = csv_table.record_of(
+            cell, values, printed="" if result.reason else "yes", server=server, client=client
         )
+        if result.reason not in (None, csv_table.NOT_RECORDED):
+            record = replace(record, status=Status.FAILED)
         records.append(
             replace(
                 record,
-                status=Status.FAILED if is_failed else record.status,
+                trial=trials[cell.key],
                 reason=result.reason,
                 detail=result.detail,
                 started_at=result.started_at,
@@ -274,7 +247,6 @@ def _trials(results: Sequence[ToolResult]) -> tuple[list[PlannedCell], list[Reco
 
 
 def _stated_settings(words: tuple[str, ...]) -> dict[str, str]:
-    """Setting → its text, from words SETTING=VALUE. Raises ValueError with a user message."""
     texts: dict[str, str] = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -294,7 +266,6 @@ def _stated_settings(words: tuple[str, ...]) -> dict[str, str]:
 
 
 def _host_names(words: tuple[str, ...]) -> dict[str, str]:
-    """Address → name, from words ADDRESS=NAME. Raises ValueError with a sentence for the user."""
     names: dict[str, str] = {}
     for word in words:
         address, equals, name = word.partition("=")
@@ -328,7 +299,7 @@ _OPTIONS = (
 
 
 def tool_importer(
-    parse: Parse, explained: str, decode: Callable[[bytes, str], str] = text_of
+    parse: Parse, explained: str, decode: Callable[[bytes, str], str] = csv_table.text_of
 ) -> Importer:
     """The importer of a tool's outputs. ``explained``: the help of its command."""
     read = partial(import_results, parse=parse, decode=decode)
@@ -358,11 +329,24 @@ def ip_version_of(address: str) -> int | None:
 
 
 def reason_of_error(error: str, reasons: Mapping[str, str]) -> str:
-    """The reason of an error: that of the first words, in lower case, that are in the error;
-    ``unknown-error`` if there are none.
-    """
+    """The reason of the first words, in lower case, that are in an error."""
     lower = error.lower()
     return next((reason for words, reason in reasons.items() if words in lower), "unknown-error")
+
+
+def requested(**settings: Value | None) -> dict[str, Value]:
+    """The settings that are stated: tools print 0, or nothing, for what is not set."""
+    return {name: value for name, value in settings.items() if value}
+
+
+def measured(flow: str = "", /, **values: Value | None) -> dict[str, Value]:
+    """The values that are known; ``flow`` stands before their names if data flow both ways."""
+    return {f"{flow}{name}": value for name, value in values.items() if value is not None}
+
+
+def in_ns(seconds: float | Decimal | None) -> int | None:
+    """A time in ns; ``None`` for 0, which tools print for what they did not measure."""
+    return round(seconds * 10**9) if seconds else None
 
 
 def received_messages(
@@ -397,13 +381,15 @@ JSON = json.JSONDecoder(parse_constant=_refuse_constant)
 def json_faults(
     file: str, tool: str, place: Callable[[], tuple[int, int]] = lambda: (1, 1)
 ) -> Iterator[None]:
-    """Errors of ``JSON`` become MatrixError with line and column: where the text is not JSON, or
-    else ``place``.
+    """Errors of ``JSON`` become MatrixError, placed where the text is not JSON, or else at
+    ``place``.
     """
     try:
         yield
     except json.JSONDecodeError as error:
-        raise fault_at(file, error.lineno, error.colno, f"not JSON: {error.msg}") from None
+        raise csv_table.fault_at(
+            file, error.lineno, error.colno, f"not JSON: {error.msg}"
+        ) from None
     except (ValueError, RecursionError) as error:
         sentence = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise fault_at(file, *place(), f"not JSON of {tool}: {sentence}") from None
+        raise csv_table.fault_at(file, *place(), f"not JSON of {tool}: {sentence}") from None
