@@ -15,7 +15,6 @@ from netlab.ethernet import (
     MIN_FRAME_BYTES,
     TAG_BYTES,
     Link,
-    Protocol,
     fragments,
     ip_version_of,
     mss_of,
@@ -131,14 +130,12 @@ def ceiling_of(
     not known or not used. Over UDP, a known path MTU counts instead of the link's MTU if it is
     smaller.
     """
-    size, flow = settings.get("message_bytes"), FlowValues(values, prefix)
-    if link is None or values.get("same_host") is True or not isinstance(size, int):
+    if link is None or values.get("same_host") is True:
         return None
-    protocol: Protocol = "UDP" if settings.get("protocol") == "UDP" else "TCP"
-    mtu_bytes = flow_mtu_bytes(flow, link) if protocol == "UDP" else link.mtu_bytes
-    return flow_ceiling(
-        protocol, size, flow, link, ip_version_of(settings), mtu_bytes=mtu_bytes, highest=highest
-    )
+    flow = FlowValues(values, prefix)
+    of_path = settings.get("protocol") == "UDP"
+    mtu_bytes = flow_mtu_bytes(flow, link) if of_path else link.mtu_bytes
+    return flow_ceiling(settings, flow, link, mtu_bytes, highest=highest)
 
 
 def framing_of(

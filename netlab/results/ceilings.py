@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from netlab.ethernet import (
-    IpVersion,
-    Link,
-    Protocol,
-    above_tolerance,
-    ceiling_bit_per_s,
-    has_timestamps,
-    ip_version_of,
-    mss_of,
-)
+from netlab import ethernet
+from netlab.ethernet import Link, ip_version_of
 from netlab.results.layout import Bin, TableColumn
 from netlab.trial.record import FlowValues
 
@@ -33,7 +26,7 @@ class Ceiling:
 
     def is_exceeded_by(self, throughput_bit_per_s: float, *, imported: bool) -> bool:
         """Whether a throughput exceeds the highest bound by more than clock errors explain."""
-        most_bit_per_s = self.highest_bit_per_s * (1 + above_tolerance(imported=imported))
+        most_bit_per_s = self.highest_bit_per_s * (1 + ethernet.above_tolerance(imported=imported))
         return throughput_bit_per_s > most_bit_per_s
 
 
@@ -50,53 +43,40 @@ def ceiling_of(column: TableColumn, bins: Iterable[Bin], link: Link | None) -> C
     if link is None or not trials or any(record.same_host for record, _ in trials):
         return None
     with_options = [(record, flow) for record, flow in trials if flow.tcp_timestamps is not None]
-    protocol: Protocol = "UDP" if column.protocol == "UDP" else "TCP"
-    ceilings = [
-        ceiling
+    settings = {"protocol": column.protocol, "message_bytes": column.message_bytes}
+    of_trials = [
+        flow_ceiling({**record.settings, **settings}, flow, link, link.mtu_bytes, highest=highest)
         for record, flow in with_options or trials
         for highest in (True, False)
-        if (
-            ceiling := flow_ceiling(
-                protocol,
-                column.message_bytes,
-                flow,
-                link,
-                ip_version_of(record.settings),
-                mtu_bytes=link.mtu_bytes,
-                highest=highest,
-            )
-        )
-        is not None
     ]
+    ceilings = [ceiling for ceiling in of_trials if ceiling is not None]
     return Ceiling(max(ceilings), min(ceilings)) if ceilings else None
 
 
 def flow_ceiling(
-    protocol: Protocol,
-    message_bytes: int,
-    flow: FlowValues,
-    link: Link,
-    ip_version: IpVersion,
-    *,
-    mtu_bytes: int,
-    highest: bool,
+    settings: Mapping[str, Any], flow: FlowValues, link: Link, mtu_bytes: int, *, highest: bool
 ) -> float | None:
-    """The ceiling of one flow, in payload bit/s; ``None`` if the protocol cannot carry such a
-    message.
+    """The ceiling of one flow of a trial with these settings, in payload bit/s; ``None`` if the
+    protocol cannot carry such a message.
 
     If neither the record nor the MSS shows whether TCP timestamps were in use, the result is the
     ceiling with timestamps, which is lower; with ``highest``, the ceiling without them. An
     effective MSS counts if it was recorded and the MTU allows it.
     """
+    size, ip_version = settings.get("message_bytes"), ip_version_of(settings)
     mss_bytes, timestamps = flow.mss_bytes, flow.tcp_timestamps
+    if not isinstance(size, int):
+        return None
     try:
         if timestamps is None:
-            timestamps = not highest or has_timestamps(mss_bytes, mtu_bytes, ip_version=ip_version)
-        most = mss_of(mtu_bytes, ip_version=ip_version, timestamps=timestamps)
-        return ceiling_bit_per_s(
+            timestamps = not highest or ethernet.has_timestamps(
+                mss_bytes, mtu_bytes, ip_version=ip_version
+            )
+        most = ethernet.mss_of(mtu_bytes, ip_version=ip_version, timestamps=timestamps)
+        return ethernet.ceiling_bit_per_s(
             link.rate_bit_per_s,
-            protocol,
-            message_bytes,
+            "UDP" if settings.get("protocol") == "UDP" else "TCP",
+            size,
             mtu_bytes,
             ip_version=ip_version,
             timestamps=timestamps,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from netlab.errors import UsageError
 from netlab.results.frame import core_names
@@ -29,46 +27,27 @@ def export(folder: Path, form: str, *, core: bool = False) -> bytes:
             f"{form}: not a format of an export; the formats are {', '.join(_WRITERS)}"
         )
     frame = load(folder).frame
-    return _WRITERS[form](frame[core_names(frame)] if core else frame)
+    shown = frame[core_names(frame)] if core else frame
+    plain = shown.astype(object).where(shown.notna(), None)
+    return _WRITERS[form]([*map(str, plain.columns)], plain.itertuples(index=False, name=None))
 
 
-def _csv(frame: pd.DataFrame) -> bytes:
-    rows = [[harmless(str(name)) for name in frame.columns]]
-    rows += [[_csv_cell(value) for value in row] for row in frame.itertuples(index=False)]
-    return "".join(",".join(map(_quoted, row)) + "\n" for row in rows).encode("utf-8")
+def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    return "".join(",".join(map(_field, row)) + "\n" for row in (names, *rows)).encode("utf-8")
 
 
-def _quoted(cell: str) -> str:
+def _field(value: Any) -> str:
     """A field as in RFC 4180. Python's csv module would leave a lone carriage return unquoted."""
-    return '"' + cell.replace('"', '""') + '"' if any(c in cell for c in '",\r\n') else cell
+    if not isinstance(value, str):
+        return "" if value is None else json.dumps(value)
+    text = harmless(value)
+    return '"' + text.replace('"', '""') + '"' if any(c in text for c in '",\r\n') else text
 
 
-def _csv_cell(value: Any) -> str:
-    if value is pd.NA:
-        return ""
-    if isinstance(value, str):
-        return harmless(value)
-    return json.dumps(_plain(value))
-
-
-def _json(frame: pd.DataFrame) -> bytes:
-    names = [str(name) for name in frame.columns]
-    rows = [
-        dict(zip(names, map(_plain, row), strict=True))
-        for row in frame.itertuples(index=False, name=None)
-    ]
-    lines = (json.dumps(row, ensure_ascii=True, allow_nan=False) for row in rows)
+def _json(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    objects = (dict(zip(names, row, strict=True)) for row in rows)
+    lines = (json.dumps(row, ensure_ascii=True, allow_nan=False) for row in objects)
     return ("[\n" + ",\n".join(lines) + "\n]\n").encode("ascii")
 
 
-def _plain(value: Any) -> Any:
-    """A cell of the frame as one of Python's own types; NA becomes None."""
-    if value is pd.NA:
-        return None
-    return value.item() if hasattr(value, "item") else value
-
-
-_WRITERS: Mapping[str, Callable[[pd.DataFrame], bytes]] = {
-    "csv": _csv,
-    "json": _json,
-}
+_WRITERS = {"csv": _csv, "json": _json}

@@ -11,38 +11,29 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from netlab.results.columns import CORE, columns_of, describe
-from netlab.results.rows import column_of, percentiles, rows_of
+from netlab.results.rows import column_of, rows_of
 from netlab.stats import MIN_TRIALS, interval
 from netlab.store.reader import StoredRun
 from netlab.trial.record import Status
 
 
 def frame_of(stored: StoredRun) -> pd.DataFrame:
-    """One row per trial, in the plan's order.
+    """One row per trial, in the plan's order, with the columns of ``netlab.results.columns``.
 
-    Pending trials are included as far as their number is known. The columns are documented
-    in ``netlab.results.columns``.
+    Pending trials are included as far as their number is known.
     """
-    return make_frame(
-        ({**percentiles(row), **row} for row in rows_of(stored)),
-        tests=dict.fromkeys(cell.test for cell in stored.plan.cells),
-    )
+    return make_frame(rows_of(stored), tests=dict.fromkeys(cell.test for cell in stored.plan.cells))
 
 
 def make_frame(rows: Iterable[Mapping[str, Any]], *, tests: Iterable[str] = ()) -> pd.DataFrame:
     """A frame from rows, with all columns of the kinds of test ``tests``; absent keys become NA."""
     row_list = list(rows)
     always = columns_of(tests)
-    extra = sorted({name for row in row_list for name in row} - always.keys())
-    return pd.DataFrame(
-        {name: _series([row.get(name) for row in row_list], name) for name in [*always, *extra]}
-    )
-
-
-def _series(values: list[Any], name: str) -> pd.Series[Any]:
-    """A column of the documented dtype, or of the next wider dtype that changes no value."""
-    dtype, fitted = column_of(values, name)
-    return pd.Series(fitted, dtype=dtype, name=name)
+    columns = {}
+    for name in [*always, *sorted({name for row in row_list for name in row} - always.keys())]:
+        dtype, values = column_of([row.get(name) for row in row_list], name)
+        columns[name] = pd.Series(values, dtype=dtype, name=name)
+    return pd.DataFrame(columns)
 
 
 Frame: TypeAlias = pd.DataFrame
@@ -89,24 +80,16 @@ def summary_of(frame: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
 
 
 def _rows(trials: pd.DataFrame, settings: Sequence[str]) -> Iterator[dict[str, Any]]:
-    first = trials.iloc[0]
-    of_cell = {name: first[name] for name in ("pairing", "test", "protocol", *settings)}
+    of_cell = {name: trials[name].iloc[0] for name in ("pairing", "test", "protocol", *settings)}
     for quantity in QUANTITIES:
-        if quantity not in trials:
-            continue
-        values = [float(value) for value in trials[quantity].dropna()]
-        if not values:
-            continue
-        bounds: tuple[float | None, float | None] = (None, None)
-        if len(values) >= MIN_TRIALS:
-            mean_interval = interval(values)
-            bounds = (mean_interval.low, mean_interval.high)
-        yield {
-            **of_cell,
-            "quantity": quantity,
-            "unit": describe(quantity).unit,
-            "n": len(values),
-            "mean": sum(values) / len(values),
-            "low": bounds[0],
-            "high": bounds[1],
-        }
+        values = [float(value) for value in trials[quantity].dropna()] if quantity in trials else []
+        if values:
+            bounds = interval(values) if len(values) >= MIN_TRIALS else None
+            yield of_cell | {
+                "quantity": quantity,
+                "unit": describe(quantity).unit,
+                "n": len(values),
+                "mean": sum(values) / len(values),
+                "low": bounds and bounds.low,
+                "high": bounds and bounds.high,
+            }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -34,8 +35,8 @@ class TableColumn:
     @property
     def label(self) -> str:
         """The message size, with the direction if the test sends both ways."""
-        way = self.way or FLOWS[self.flow]
-        return joined(" ", [str(self.message_bytes), *([way] if way else [])])
+        words = (str(self.message_bytes), self.way or FLOWS[self.flow])
+        return joined(" ", [word for word in words if word])
 
     @property
     def words(self) -> str:
@@ -59,11 +60,8 @@ class Bin:
     @property
     def flows(self) -> tuple[FlowValues, ...]:
         """The flows of the trials with a result."""
-        return tuple(
-            record.flow(self.flow)
-            for record in self.records
-            if record.flow(self.flow).throughput_bit_per_s is not None
-        )
+        flows = (record.flow(self.flow) for record in self.records)
+        return tuple(flow for flow in flows if flow.throughput_bit_per_s is not None)
 
     @property
     def throughputs_bit_per_s(self) -> tuple[float, ...]:
@@ -74,9 +72,7 @@ class Bin:
     @property
     def blanks(self) -> tuple[Record, ...]:
         """The trials without a result."""
-        return tuple(
-            record for record in self.records if record.flow(self.flow).throughput_bit_per_s is None
-        )
+        return tuple(r for r in self.records if r.flow(self.flow).throughput_bit_per_s is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +93,8 @@ class BinGrid:
     @property
     def records(self) -> tuple[Record, ...]:
         """Every trial of the grid, each once."""
-        by_identity = {
-            id(record): record for table_bin in self.bins.values() for record in table_bin.records
-        }
-        return tuple(by_identity.values())
+        records = (record for table_bin in self.bins.values() for record in table_bin.records)
+        return tuple({id(record): record for record in records}.values())
 
     @property
     def same_host(self) -> bool:
@@ -110,7 +104,7 @@ class BinGrid:
     @property
     def title(self) -> str:
         """Pairing and conditions."""
-        return joined(", ", [self.pairing, self.conditions]) if self.conditions else self.pairing
+        return joined(", ", [word for word in (self.pairing, self.conditions) if word])
 
     @property
     def brief_title(self) -> str:
@@ -139,29 +133,47 @@ def of_pairing(words: str, *, same_host: bool) -> str:
     return _("{pairing} (same host)", pairing=words) if same_host else words
 
 
+_CONDITIONS_SHOWN = 3
+"""If there are more conditions, those with default values are left out of the title."""
+
+
 def lay_out(records: Sequence[Record]) -> Layout:
     """One table per pairing and combination of settings; every record has a place."""
     varying = _varying(records)
-    row_setting = _row_setting(varying)
+    candidates = [name for name in varying if name not in _NOT_ROWS]
+    row_setting = ROWS
+    if candidates and ROWS not in candidates:
+        row_setting = max(candidates, key=lambda name: varying[name])
     split = tuple(name for name in varying if name != row_setting)
-    groups: dict[tuple[Levels, str], list[Record]] = {}
+    combinations: dict[Levels, dict[str, list[Record]]] = {}
     for record in records:
-        levels = tuple(level(record, name) for name in split)
-        groups.setdefault((levels, record.pairing), []).append(record)
-    combinations = list(dict.fromkeys(levels for levels, _ in groups))
-    sequence = sorted(groups.items(), key=lambda item: combinations.index(item[0][0]))
-    return Layout(
-        row_setting,
-        split,
-        tuple(
-            _grid(group, pairing, _shown(split, levels), row_setting)
-            for (levels, pairing), group in sequence
-        ),
-    )
+        pairings = combinations.setdefault(tuple(level(record, name) for name in split), {})
+        pairings.setdefault(record.pairing, []).append(record)
+    grids = []
+    for levels, pairings in combinations.items():
+        conditions = [*zip(split, levels, strict=True)]
+        if len(conditions) > _CONDITIONS_SHOWN:
+            own = [(name, value) for name, value in conditions if value != DEFAULTS.get(name)]
+            conditions = own or conditions
+        full, brief = (
+            joined(", ", [setting(name, value, brief=brief) for name, value in conditions])
+            for brief in (False, True)
+        )
+        for pairing, group in pairings.items():
+            bins = _bins(group, row_setting)
+            columns = tuple(sorted({column for _, column in bins}))
+            rows = levels_of(group, row_setting)
+            grids.append(BinGrid(pairing, full, brief, row_setting, rows, columns, bins))
+    return Layout(row_setting, split, tuple(grids))
 
 
-_CONDITIONS_SHOWN = 3
-"""If there are more conditions, those with default values are left out of the title."""
+def _bins(group: Iterable[Record], row_setting: str) -> dict[tuple[LevelValue, TableColumn], Bin]:
+    collected: dict[tuple[LevelValue, TableColumn], list[Record]] = {}
+    for record in group:
+        for flow in record.flows:
+            column = TableColumn(record.protocol, record.message_bytes or 0, flow)
+            collected.setdefault((level(record, row_setting), column), []).append(record)
+    return {place: Bin(tuple(its), place[1].flow) for place, its in collected.items()}
 
 
 def level(record: Record, name: str) -> LevelValue:
@@ -173,9 +185,9 @@ def levels_of(records: Iterable[Record], name: str) -> Levels:
     """The levels (values) of a setting: numbers by size, words in plan order, ``None`` last."""
     levels = dict.fromkeys(level(record, name) for record in records)
     present = [value for value in levels if value is not None]
-    if all(isinstance(value, int | float) for value in present):
-        present.sort(key=lambda number: number if isinstance(number, int | float) else 0)
-    return (*present, *([None] if None in levels else []))
+    numbers = [value for value in present if isinstance(value, int | float)]
+    of_size = sorted(numbers) if len(numbers) == len(present) else present
+    return (*of_size, *([None] if None in levels else []))
 
 
 def _varying(records: Sequence[Record]) -> dict[str, int]:
@@ -187,54 +199,8 @@ def _varying(records: Sequence[Record]) -> dict[str, int]:
     names = ["test", *dict.fromkeys(name for record in records for name in record.settings)]
     level_counts: dict[str, int] = {}
     for name in names:
-        if name in ("protocol", "message_bytes"):
-            continue
-        per_protocol: dict[str, set[LevelValue]] = {}
-        for record in records:
-            per_protocol.setdefault(record.protocol, set()).add(level(record, name))
-        most = max(map(len, per_protocol.values()), default=0)
-        if most > 1:
+        levels = {(record.protocol, level(record, name)) for record in records}
+        most = max(Counter(protocol for protocol, _level in levels).values(), default=0)
+        if most > 1 and name not in ("protocol", "message_bytes"):
             level_counts[name] = most
     return level_counts
-
-
-def _row_setting(varying: dict[str, int]) -> str:
-    candidates = [name for name in varying if name not in _NOT_ROWS]
-    if ROWS in candidates or not candidates:
-        return ROWS
-    return max(candidates, key=lambda name: varying[name])
-
-
-_Conditions = tuple[tuple[str, LevelValue], ...]
-
-
-def _shown(names: tuple[str, ...], levels: Levels) -> _Conditions:
-    """The settings with their levels; if there are many, those with default values are left out."""
-    pairs = tuple(zip(names, levels, strict=True))
-    if len(pairs) > _CONDITIONS_SHOWN:
-        return tuple((name, value) for name, value in pairs if value != DEFAULTS.get(name)) or pairs
-    return pairs
-
-
-def _in_words(conditions: _Conditions, *, brief: bool = False) -> str:
-    return joined(", ", [setting(name, value, brief=brief) for name, value in conditions])
-
-
-def _grid(group: list[Record], pairing: str, conditions: _Conditions, row_setting: str) -> BinGrid:
-    collected: dict[tuple[LevelValue, TableColumn], list[Record]] = {}
-    for record in group:
-        for flow in record.flows:
-            column = TableColumn(record.protocol, record.message_bytes or 0, flow)
-            collected.setdefault((level(record, row_setting), column), []).append(record)
-    return BinGrid(
-        pairing=pairing,
-        conditions=_in_words(conditions),
-        brief_conditions=_in_words(conditions, brief=True),
-        row_setting=row_setting,
-        rows=levels_of(group, row_setting),
-        columns=tuple(sorted({column for _, column in collected})),
-        bins={
-            (row, column): Bin(tuple(of_bin), column.flow)
-            for (row, column), of_bin in collected.items()
-        },
-    )

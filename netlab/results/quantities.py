@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from netlab.kinds import KINDS
 from netlab.messages import _, joined
 from netlab.results.labels import setting
-from netlab.results.layout import LevelValue, level
+from netlab.results.layout import level
 from netlab.trial.quantity import THROUGHPUTS, Quantity, time_of
 from netlab.trial.record import Record
 
@@ -29,7 +29,6 @@ def figure_columns(test: str) -> dict[str, Quantity]:
 
 
 _NAMED = ("protocol", "message_bytes")
-_NEVER_NAMED = frozenset({*_NAMED, "pairing"})
 
 
 def names_of(
@@ -58,45 +57,35 @@ def words_of(
     cells: dict[str, Record] = {}
     for record in records:
         cells.setdefault(record.cell, record)
+    kinds: dict[tuple[str, str], list[Record]] = {}
+    for record in cells.values():
+        kinds.setdefault((record.test, record.protocol), []).append(record)
     words: dict[str, tuple[str, ...]] = {}
-    kinds = dict.fromkeys((record.test, record.protocol) for record in cells.values())
-    for kind in kinds:
-        of_kind = [record for record in cells.values() if (record.test, record.protocol) == kind]
+    for of_kind in kinds.values():
         telling = _telling(of_kind, leaving_out)
-        words |= {
-            record.cell: _words(record, telling, leaving_out, brief=brief) for record in of_kind
-        }
+        for record in of_kind:
+            size = "" if record.message_bytes is None else str(record.message_bytes)
+            named = zip(_NAMED, (record.protocol, size), strict=True)
+            heads = [word for name, word in named if word and name not in leaving_out]
+            settings = [setting(name, level(record, name), brief=brief) for name in telling]
+            words[record.cell] = (joined(" ", heads) if heads else "", *settings)
     return words
 
 
 def _telling(records: Sequence[Record], leaving_out: Collection[str]) -> list[str]:
     """The settings that are necessary so that all cells have different names."""
-    settings = dict.fromkeys(name for record in records for name in record.settings)
-    candidates = [name for name in settings if name not in _NEVER_NAMED and name not in leaving_out]
+
+    def names_with(settings: Sequence[str]) -> int:
+        of_all = (*_NAMED, *settings)
+        return len({(r.pairing, *(level(r, name) for name in of_all)) for r in records})
+
     selection: list[str] = []
-    most = len(_labels(records, selection))
-    for name in candidates:
-        count = len(_labels(records, [*selection, name]))
+    most = names_with(selection)
+    for name in dict.fromkeys(name for record in records for name in record.settings):
+        if name in (*_NAMED, "pairing", *leaving_out):
+            continue
+        count = names_with([*selection, name])
         if count > most:
             selection.append(name)
             most = count
     return selection
-
-
-def _labels(records: Sequence[Record], names: Sequence[str]) -> set[tuple[LevelValue, ...]]:
-    all_names = ("pairing", *_NAMED, *names)
-    return {tuple(_level(record, name) for name in all_names) for record in records}
-
-
-def _level(record: Record, name: str) -> LevelValue:
-    return record.pairing if name == "pairing" else level(record, name)
-
-
-def _words(
-    record: Record, telling: Sequence[str], leaving_out: Collection[str], *, brief: bool
-) -> tuple[str, ...]:
-    size = "" if record.message_bytes is None else str(record.message_bytes)
-    head_words = {"protocol": record.protocol, "message_bytes": size}
-    heads = [word for name, word in head_words.items() if word and name not in leaving_out]
-    words = [setting(name, level(record, name), brief=brief) for name in telling]
-    return (joined(" ", heads) if heads else "", *words)

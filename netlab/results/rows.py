@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -13,39 +12,12 @@ from netlab.results.columns import describe, is_documented
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import StoredRun
 from netlab.trial.column import Dtype
-from netlab.trial.record import Record, Status, Value, histogram_of
+from netlab.trial.record import Record, Status, histogram_of
 
 
 def rows_of(stored: StoredRun) -> list[dict[str, Any]]:
-    """One row per trial, in the plan's order.
-
-    Pending trials are included as far as their number is known. Absent values are left out.
-    The names are documented in ``netlab.results.columns``.
-    """
-    return [row_of(cell, trial, record) for cell, trial, record in stored.trials()]
-
-
-def percentiles(values: Mapping[str, Value]) -> dict[str, int]:
-    """The percentiles of every ``…_histogram`` among a trial's values, such as ``rtt_p99_ns``.
-
-    A percentile is absent if there are too few values for it, or if the histogram is damaged.
-    """
-    by_column: dict[str, int] = {}
-    for name in _histograms(tuple(values)):
-        histogram = histogram_of(values[name], values.get(f"{name}_bits"))
-        if histogram is None:
-            continue
-        stem = name.removesuffix("_histogram")
-        all_of_them = histogram.percentiles([*PERCENTILES.values()])
-        for word, value in zip(PERCENTILES, all_of_them, strict=True):
-            if value is not None:
-                by_column[f"{stem}_{word}_ns"] = value
-    return by_column
-
-
-@lru_cache(maxsize=256)
-def _histograms(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in names if name.endswith("_histogram"))
+    """One row per trial, in the plan's order; pending trials as far as their number is known."""
+    return [row_of(*trial) for trial in stored.trials()]
 
 
 def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
@@ -69,42 +41,45 @@ def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
 
 
 def row_of(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]:
-    """One row. Measured values never overwrite the settings or the names of the trial."""
-    trial_names = _naming(cell, trial, record)
+    """One row: what was measured, requested and named, and the percentiles of every ``…_histogram``
+    (such as ``rtt_p99_ns``). Measured values never overwrite the settings or names of the trial.
+
+    Absent values are left out. The names are documented in ``netlab.results.columns``. A percentile
+    is absent if there are too few values for it, or if the histogram is damaged.
+    """
+    names = {"cell": cell.key, "trial": trial, "pairing": cell.pairing, "test": cell.test}
+    row: dict[str, Any]
     if record is None:
-        return {**cell.settings, **trial_names}
-    return {
-        **record.values,
-        **cell.settings,
-        **record.settings,
-        **trial_names,
-    }
+        status = str(Status.PENDING)
+        row = {**cell.settings, **names, "status": status, "reason": "not-measured-yet"}
+    else:
+        row = {**record.values, **cell.settings, **record.settings, **names} | {
+            "attempt": record.attempt,
+            "status": str(record.status),
+            "reason": record.reason,
+            "errno": record.errno,
+            "detail": record.detail,
+            "server": record.server or None,
+            "client": record.client or None,
+            "started_at": record.started_at or None,
+        }
+        elapsed = record.values.get("elapsed_ns")
+        if isinstance(elapsed, int):
+            row["elapsed_s"] = elapsed / 1e9
+    percentiles: dict[str, int] = {}
+    for name in names_ending(tuple(row), "_histogram"):
+        histogram = histogram_of(row[name], row.get(f"{name}_bits"))
+        if histogram is not None:
+            found = zip(PERCENTILES, histogram.percentiles([*PERCENTILES.values()]), strict=True)
+            stem = name.removesuffix("_histogram")
+            percentiles |= {f"{stem}_{word}_ns": ns for word, ns in found if ns is not None}
+    return {**percentiles, **row}
 
 
-def _naming(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]:
-    """The names of a trial, and how it ended."""
-    trial_names: dict[str, Any] = {
-        "cell": cell.key,
-        "trial": trial,
-        "pairing": cell.pairing,
-        "test": cell.test,
-    }
-    if record is None:
-        return trial_names | {"status": str(Status.PENDING), "reason": "not-measured-yet"}
-    trial_names |= {
-        "attempt": record.attempt,
-        "status": str(record.status),
-        "reason": record.reason,
-        "errno": record.errno,
-        "detail": record.detail,
-        "server": record.server or None,
-        "client": record.client or None,
-        "started_at": record.started_at or None,
-    }
-    elapsed = record.values.get("elapsed_ns")
-    if isinstance(elapsed, int):
-        trial_names["elapsed_s"] = elapsed / 1e9
-    return trial_names
+@lru_cache(maxsize=512)
+def names_ending(names: tuple[str, ...], ending: str) -> tuple[str, ...]:
+    """Those of the names that end so: most rows of a run have the same names."""
+    return tuple(name for name in names if name.endswith(ending))
 
 
 _NARROW_FIRST: tuple[Dtype, ...] = ("boolean", "Int64", "Float64", "string")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from netlab.results.rows import text_of
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import Damage, Note
-from netlab.store.plan import Plan, PlannedCell
+from netlab.store.plan import Plan
 from netlab.store.reader import StoredRun, read
 from netlab.trial.record import Record, Value
 
@@ -53,10 +53,18 @@ class Run:
         """
         order = dict.fromkeys(name for cell in self.plan.cells for name in cell.settings)
         asked = {cell.key: _in_order(cell.settings, order) for cell in self.plan.cells}
-        return tuple(
-            _trial(cell, trial, record, asked[cell.key])
-            for cell, trial, record in self.stored.trials()
-        )
+        trials = []
+        for cell, number, record in self.stored.trials():
+            settings = asked[cell.key]
+            if record is None:
+                names = {"pairing": cell.pairing, "test": cell.test}
+                trials.append(Record.not_measured(cell.key, number, **names, settings=settings))
+                continue
+            if record.settings != cell.settings:
+                settings = {**settings, **_in_order(record.settings, record.settings)}
+            same = settings is record.settings
+            trials.append(record if same else replace(record, settings=settings))
+        return tuple(trials)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -95,18 +103,6 @@ class Run:
         from netlab.results.frame import frame_of  # imports pandas, which takes 0.3 s
 
         return frame_of(self.stored)
-
-
-def _trial(
-    cell: PlannedCell, trial: int, record: Record | None, settings: Mapping[str, Value]
-) -> Record:
-    if record is None:
-        names = {"pairing": cell.pairing, "test": cell.test}
-        return Record.not_measured(cell.key, trial, **names, settings=settings)
-    if record.settings != cell.settings:
-        further = _in_order(record.settings, record.settings)
-        return replace(record, settings={**settings, **further})
-    return record if settings is cell.settings else replace(record, settings=settings)
 
 
 def _in_order(settings: Mapping[str, Value], order: Iterable[str]) -> Mapping[str, Value]:

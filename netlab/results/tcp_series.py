@@ -80,12 +80,8 @@ def frame_of_series(values: Mapping[str, Any]) -> pd.DataFrame:
     for prefix, name in FLOWS.items():
         series = tcp_series_of(values, prefix)
         if series is not None:
-            columns = {
-                column.name: list(getattr(series, column.name))
-                for column in fields(series)
-                if len(getattr(series, column.name)) > 0
-            }
-            frame = pd.DataFrame(columns)
+            columns = {column.name: getattr(series, column.name) for column in fields(series)}
+            frame = pd.DataFrame({key: list(values) for key, values in columns.items() if values})
             frame.insert(0, "time_s", frame.pop("time_us") / 1e6)
             frames.append(frame if not prefix else frame.assign(flow=str(name)))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
@@ -93,11 +89,10 @@ def frame_of_series(values: Mapping[str, Any]) -> pd.DataFrame:
 
 def _counts(values: Mapping[str, Any], name: str) -> Sequence[int]:
     """A series of counts; empty if the value is invalid. A series in compact form stays compact."""
-    if isinstance(values, PackedValues):
-        compact = values.counts(name)
-        if compact is not None:
-            return compact
+    compact = values.counts(name) if isinstance(values, PackedValues) else None
+    if compact is not None:
+        return compact
     value = values.get(name)
-    if not isinstance(value, list) or not all(type(count) is int and count >= 0 for count in value):
+    if not isinstance(value, list) or not all(type(n) is int and n >= 0 for n in value):
         return []
     return value

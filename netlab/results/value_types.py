@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
@@ -37,7 +37,6 @@ LARGEST = 2**64
 """Whole numbers must be below this: counters have 64 bits."""
 
 _NUMBERS = ("a number", "a number of 0 or more", "anything flat")
-_Places = tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -67,32 +66,6 @@ class ValueShape:
         )
 
 
-_NEW = ValueShape()
-"""Marks a shape that has not been computed yet."""
-
-
-def shape_of(types: Sequence[type], kinds: Sequence[ValueKind]) -> ValueShape | None:
-    """The shape of values of these types, expected to be of these kinds.
-
-    ``None`` if a type does not fit its kind, or if a value needs the slower check.
-    """
-    shape = ValueShape()
-    for place, (value_type, kind) in enumerate(zip(types, kinds, strict=True)):
-        if value_type is bool and kind in ("a truth value", "anything flat"):
-            continue
-        if value_type is str and kind in ("a text", "anything flat"):
-            continue
-        if value_type in (list, array):
-            shape.lists.append((place, kind))
-        elif value_type in (int, float) and kind in _NUMBERS:
-            (shape.whole if value_type is int else shape.floats).append(place)
-            if kind == "a number of 0 or more":
-                shape.not_negative.append(place)
-        else:
-            return None
-    return shape
-
-
 def floats_fit(values: Sequence[float]) -> bool:
     """Whether all floats are numbers of a size that a record may hold."""
     return all(map(LARGEST_FLOAT.__ge__, map(abs, values)))
@@ -100,7 +73,7 @@ def floats_fit(values: Sequence[float]) -> bool:
 
 def list_fits(values: Sequence[object], kind: ValueKind) -> bool:
     """Whether a series is of this kind."""
-    if isinstance(values, array):
+    if isinstance(values, array):  # its numbers have one type, and are in the range of this type
         return _numbers_fit(values, kind)
     kinds = set(map(type, values))
     if kind in ("a list of sizes", "a list of whole numbers"):
@@ -115,7 +88,6 @@ def list_fits(values: Sequence[object], kind: ValueKind) -> bool:
 
 
 def _numbers_fit(values: array[Any], kind: ValueKind) -> bool:
-    """``list_fits`` for an array, whose numbers have one type and are in the range of this type."""
     if kind == "a list of sizes":
         return values.typecode in COUNTS and min(values) >= 1
     if kind == "a list of whole numbers":
@@ -123,33 +95,6 @@ def _numbers_fit(values: array[Any], kind: ValueKind) -> bool:
     if kind not in ("a list of numbers", "anything flat"):
         return False
     return values.typecode != "d" or floats_fit(values)
-
-
-class Shapes:
-    """The shapes seen so far."""
-
-    _MOST = 4096
-    """Maximum number of shapes kept: a file from elsewhere may have a new shape in each line."""
-
-    def __init__(self, kinds_of: Callable[[tuple[str, ...]], tuple[ValueKind, ...] | None]) -> None:
-        self._kinds_of = kinds_of
-        """Returns the kinds of the values of these names; ``None`` if a name is invalid."""
-        self._seen: dict[tuple[tuple[str, ...], tuple[type, ...]], ValueShape | None] = {}
-
-    def fit(self, values: Mapping[str, Value]) -> bool:
-        """Whether all values of a record have the types that their names require.
-
-        Also ``False`` if a value needs the slower check.
-        """
-        own = values.held if isinstance(values, PackedValues) else tuple(values.values())
-        key = tuple(values), tuple(map(type, own))
-        shape = self._seen.get(key, _NEW)
-        if shape is _NEW:
-            if len(self._seen) >= self._MOST:
-                self._seen.clear()
-            kinds = self._kinds_of(key[0])
-            shape = self._seen[key] = None if kinds is None else shape_of(key[1], kinds)
-        return shape is not None and shape.fits(own)
 
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,127}")
@@ -160,16 +105,8 @@ _LARGEST_SHOWN = 2**1000
 _MOST_SHOWN = 60
 _SIZES = ("message_bytes", "frame_bytes")
 """Sizes that a cell needs; an imported table may lack them."""
-_SERIES = frozenset(
-    {
-        *SERIES,
-        *("loss_own_drops", "captured_frames", "captured_next_frames"),
-    }
-)
-TIMES_OF_AN_END = (
-    *("_gaps", "_gap_queue_full", "_late_ticks"),
-    *(f"_{name}" for name in TCP_SERIES),
-)
+_SERIES = frozenset((*SERIES, "loss_own_drops", "captured_frames", "captured_next_frames"))
+TIMES_OF_AN_END = ("_gaps", "_gap_queue_full", "_late_ticks", *(f"_{name}" for name in TCP_SERIES))
 COUNTS_OF_AN_END = ("_gap_count", "_gap_total_ns")
 """Endings of the names of values that one end (sender, receiver, client, server) records. Such a
 name begins with the prefixes of its flow and its end."""
@@ -191,14 +128,15 @@ def check_settings(test: str, settings: Mapping[str, Value]) -> None:
 
 @lru_cache(maxsize=64)
 def _needed(test: str) -> tuple[str, ...]:
-    """The settings that every cell of a kind of test must have."""
     defaults = SETUPS[test].defaults().items() if test in SETUPS else ()
     return tuple(name for name, default in defaults if default is MISSING and name not in _SIZES)
 
 
 def check_values(values: Mapping[str, Value]) -> None:
     """ValueError, with a sentence, for the first value that its column cannot hold."""
-    if _SHAPES.fit(values):
+    own = values.held if isinstance(values, PackedValues) else tuple(values.values())
+    shape = _shape_of(tuple(values), tuple(map(type, own)))
+    if shape is not None and shape.fits(own):
         return
     for name, value in values.items():
         if NAME.fullmatch(name) is None:
@@ -206,8 +144,8 @@ def check_values(values: Mapping[str, Value]) -> None:
         kind = _kind(name)
         if not _fits(value, kind):
             text = repr(value)
-            text = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
-            raise ValueError(f"{name} is {text}, and should be {kind}")
+            shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+            raise ValueError(f"{name} is {shown}, and should be {kind}")
 
 
 def misfit(values: Mapping[str, Value]) -> str | None:
@@ -236,6 +174,30 @@ def _kind(name: str) -> ValueKind:
     return "a truth value" if column.dtype == "boolean" else "a number"
 
 
+@lru_cache(maxsize=4096)  # limited: a file from elsewhere may have a new shape in each line
+def _shape_of(names: tuple[str, ...], types: tuple[type, ...]) -> ValueShape | None:
+    """The shape of values with these names and types. ``None`` if a name is invalid, if a type does
+    not fit its name, or if a value needs the slower check.
+    """
+    if not all(map(NAME.fullmatch, names)):
+        return None
+    shape = ValueShape()
+    for place, (value_type, kind) in enumerate(zip(types, map(_kind, names), strict=True)):
+        if value_type is bool and kind in ("a truth value", "anything flat"):
+            continue
+        if value_type is str and kind in ("a text", "anything flat"):
+            continue
+        if value_type in (list, array):
+            shape.lists.append((place, kind))
+        elif value_type in (int, float) and kind in _NUMBERS:
+            (shape.whole if value_type is int else shape.floats).append(place)
+            if kind == "a number of 0 or more":
+                shape.not_negative.append(place)
+        else:
+            return None
+    return shape
+
+
 def _fits(value: object, kind: ValueKind) -> bool:
     if isinstance(value, list):
         return list_fits(value, kind)
@@ -243,23 +205,13 @@ def _fits(value: object, kind: ValueKind) -> bool:
         return kind in ("a truth value", "anything flat")
     if isinstance(value, str):
         return kind in ("a text", "anything flat")
-    above = kind != "a number of 0 or more" or (isinstance(value, int | float) and value >= 0)
-    most = _LARGEST_SHOWN if kind == "anything flat" else LARGEST
-    return kind.startswith(("a number", "anything")) and _is_number(value, most) and above
-
-
-def _is_number(value: object, most: int) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if kind not in _NUMBERS or not isinstance(value, int | float):
         return False
+    if kind == "a number of 0 or more" and value < 0:
+        return False
+    most = _LARGEST_SHOWN if kind == "anything flat" else LARGEST
     return abs(value) <= LARGEST_FLOAT if isinstance(value, float) else -most < value < most
 
-
-def _kinds(names: tuple[str, ...]) -> tuple[ValueKind, ...] | None:
-    """The kinds of the values of these names; ``None`` if a name is invalid."""
-    return tuple(map(_kind, names)) if all(map(NAME.fullmatch, names)) else None
-
-
-_SHAPES = Shapes(_kinds)
 
 RUN_CHECK = RunCheck(settings=check_settings, values=check_values)
 """The checks of a run folder when it is read."""

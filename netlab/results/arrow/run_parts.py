@@ -15,23 +15,22 @@ from netlab.errors import StoreError, UsageError
 from netlab.results.arrow.segment_writer import Columns
 from netlab.results.columns import CORE, columns_of, describe
 from netlab.results.quantities import figure_columns
-from netlab.results.rows import percentiles, row_of
+from netlab.results.rows import row_of, rows_of
 from netlab.results.run import read_checked
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import disk_error
 from netlab.store.journal_reading import Gathered, LatestRecords
-from netlab.store.plan import Plan, PlannedCell
+from netlab.store.plan import Plan
 from netlab.store.reader import JOURNAL, gather, progress_in, read_plan
 from netlab.store.segments import (
     FOLDER,
     PRIVATE,
     Private,
     Segment,
-    SegmentChain,
     chain_of,
     parquet_file,
 )
-from netlab.trial.record import Record, Status
+from netlab.trial.record import Status
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,9 +83,6 @@ def tables_of(parts: RunParts, rest: pa.Table, names: Sequence[str]) -> Iterator
         yield rest.select([name for name in names if name in rest.column_names])
 
 
-TrialRow = Mapping[str, Any]
-
-
 @dataclass(frozen=True, slots=True)
 class RunParts:
     """The table of a run: one row per trial."""
@@ -97,7 +93,7 @@ class RunParts:
     """Segments whose rows belong to the table, except for those that are ``replaced``."""
     replaced: frozenset[int]
     """Positions in the journal of the records that later ones replaced."""
-    rows: list[TrialRow]
+    rows: Sequence[Mapping[str, Any]]
     """The rows of trials that no segment has: recorded since, or not measured yet."""
     remarks: tuple[str, ...]
     """Damage of the journal, and segments that could not be used, in sentences."""
@@ -111,56 +107,39 @@ def parts_of(folder: Path) -> RunParts:
     """
     plan, _ = read_plan(folder, RUN_CHECK)
     chain = chain_of(folder, folder / JOURNAL)
-    if chain.segments and _is_whole(folder, plan, chain):
-        return RunParts(folder, plan, chain.segments, _replaced(chain), [], ())
     if chain.segments:
+        try:
+            size_bytes = os.lstat(folder / JOURNAL).st_size
+        except OSError as error:
+            raise disk_error(error, folder / JOURNAL, "read the journal") from None
+        replaced = frozenset(begin for segment in chain.segments for begin in segment.replaced)
+        trials = sum(segment.rows for segment in chain.segments) - len(replaced)
+        is_damaged = chain.remarks or any(segment.damages for segment in chain.segments)
+        # The segments, undamaged, may cover the whole journal and all planned trials.
+        covered = (chain.end_bytes, sum(map(plan.most_of, plan.cells)))
+        if covered == (size_bytes, trials) and not is_damaged:
+            return RunParts(folder, plan, chain.segments, replaced, [], ())
         gathered = gather(folder, plan, RUN_CHECK)
         if gathered.index is not None and isinstance(gathered.latest, LatestRecords):
             return _with_rest(folder, plan, gathered, gathered.latest)
     stored = read_checked(folder)
-    rows = [_row(*trial) for trial in stored.trials()]
     remarks = tuple(f"{folder}: journal, {place}" for place in stored.damage)
-    return RunParts(folder, stored.plan, (), frozenset(), rows, remarks)
-
-
-def _is_whole(folder: Path, plan: Plan, chain: SegmentChain) -> bool:
-    """Whether the segments, undamaged, cover the whole journal and all planned trials."""
-    try:
-        size_bytes = os.lstat(folder / JOURNAL).st_size
-    except OSError as error:
-        raise disk_error(error, folder / JOURNAL, "read the journal") from None
-    trials = sum(segment.rows for segment in chain.segments) - len(_replaced(chain))
-    planned = sum(map(plan.most_of, plan.cells))
-    is_damaged = chain.remarks or any(segment.damages for segment in chain.segments)
-    return size_bytes == chain.end_bytes and trials == planned and not is_damaged
-
-
-def _replaced(chain: SegmentChain) -> frozenset[int]:
-    return frozenset(begin for segment in chain.segments for begin in segment.replaced)
+    return RunParts(folder, stored.plan, (), frozenset(), rows_of(stored), remarks)
 
 
 def _with_rest(folder: Path, plan: Plan, gathered: Gathered, latest: LatestRecords) -> RunParts:
     index = latest.index
     replaced = {index.last_bytes(trial) for trial in latest.added}
+    replaced |= {begin for segment in index.chain.segments for begin in segment.replaced}
     rows = []  # of the trials that no segment has
     for cell in plan.cells:
         for trial in range(1, progress_in(plan, cell, latest).trials + 1):
             record = latest.added.get((cell.key, trial))
             if record is not None or (cell.key, trial) not in latest:
-                rows.append(_row(cell, trial, record))
-    return RunParts(
-        folder,
-        plan,
-        index.chain.segments,
-        _replaced(index.chain) | frozenset(begin for begin in replaced if begin >= 0),
-        rows,
-        tuple(f"{folder}: journal, {place}" for place in gathered.damage),
-    )
-
-
-def _row(cell: PlannedCell, trial: int, record: Record | None) -> TrialRow:
-    row = row_of(cell, trial, record)
-    return {**percentiles(row), **row}
+                rows.append(row_of(cell, trial, record))
+    old = frozenset(begin for begin in replaced if begin >= 0)
+    remarks = tuple(f"{folder}: journal, {place}" for place in gathered.damage)
+    return RunParts(folder, plan, index.chain.segments, old, rows, remarks)
 
 
 LARGE_TRIALS = 50_000
@@ -273,15 +252,19 @@ def parquet_export(folder: Path, *, core: bool = False) -> Callable[[IO[bytes]],
     parts = parts_of(folder)
     rest = rest_of(parts)
     types = _types(parts, rest)
-    names = [*types]
-    if core:
-        names = [name for name in CORE if name in types and _has_values(parts, rest, name)]
-    fields = []
-    for name in names:
-        column = describe(name)
-        metadata = {"unit": column.unit, "meaning": column.meaning}
-        fields.append(pa.field(name, types[name], metadata=metadata))
-    schema = pa.schema(fields)
+
+    def has_values(name: str) -> bool:
+        tables = tables_of(parts, rest, [name])
+        columns = (table[name] for table in tables if name in table.column_names)
+        return any(column.null_count < len(column) for column in columns)
+
+    names = [name for name in CORE if name in types and has_values(name)] if core else types
+    schema = pa.schema(
+        [
+            pa.field(name, types[name], metadata={"unit": column.unit, "meaning": column.meaning})
+            for name, column in zip(names, map(describe, names), strict=True)
+        ]
+    )
 
     def write(file: IO[bytes]) -> None:
         import pyarrow.parquet as pq
@@ -315,10 +298,3 @@ def _types(parts: RunParts, rest: pa.Table) -> Mapping[str, pa.DataType]:
         types[field.name] = max(known, field.type, key=lambda kind: _WIDTHS.index(str(kind)))
     always = columns_of(tests_in(parts))
     return {name: types[name] for name in [*always, *sorted(types.keys() - always.keys())]}
-
-
-def _has_values(parts: RunParts, rest: pa.Table, name: str) -> bool:
-    tables = tables_of(parts, rest, [name])
-    return any(
-        name in table.column_names and table[name].null_count < table.num_rows for table in tables
-    )

@@ -16,7 +16,6 @@ import time
 from collections.abc import Collection, Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,7 @@ from netlab.errors import LockedError
 from netlab.experiment.matrix import STEAL
 from netlab.interpreter import with_this_netlab
 from netlab.results.columns import columns_of
-from netlab.results.rows import column_of, percentiles, row_of, text_of
+from netlab.results.rows import column_of, names_ending, row_of, text_of
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import names_below, remove_below, write_private
 from netlab.store.journal import (
@@ -54,7 +53,6 @@ from netlab.store.segments import (
 )
 from netlab.trial.column import Dtype
 from netlab.trial.interruptions import interruptions
-from netlab.trial.record import as_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,25 +106,13 @@ class Columns:
         for column in self._columns.values():
             column.extend([None] * (self.rows - len(column)))
         nothing = [None] * self.rows
+        types = {"boolean": pa.bool_(), "Int64": pa.int64(), "Float64": pa.float64()}
         arrays = {}
         for name in (*always, *extra, *own):
             values = self._columns.get(name, nothing)
             dtype, values = (own[name], values) if name in own else column_of(values, name)
-            arrays[name] = pa.array(values, arrow_type(dtype))
+            arrays[name] = pa.array(values, types.get(dtype, pa.string()))
         return pa.table(arrays)
-
-
-def arrow_type(dtype: Dtype) -> pa.DataType:
-    """The type of a column in Arrow."""
-    import pyarrow as pa
-
-    types = {
-        "boolean": pa.bool_(),
-        "Int64": pa.int64(),
-        "Float64": pa.float64(),
-        "string": pa.string(),
-    }
-    return types[dtype]
 
 
 def segments_made(folder: Path) -> list[str]:
@@ -229,25 +215,19 @@ def compact(
     if find_spec("pyarrow") is None:
         return 0
     plan, _ = read_plan(folder, RUN_CHECK)
-    lock = _lock(folder / SEGMENTS_LOCK, patience_s)
-    if lock is None:
-        return 0
+    give_up_at = time.monotonic() + patience_s
+    while True:
+        try:
+            lock = WriterLock.acquire(folder / SEGMENTS_LOCK)
+            break
+        except LockedError:
+            if time.monotonic() >= give_up_at:
+                return 0
+            time.sleep(1.0)
     try:
         return _compact(folder, plan, least_bytes, least_lines)
     finally:
         lock.release()
-
-
-def _lock(path: Path, patience_s: float) -> WriterLock | None:
-    """The lock of those who make segments; ``None`` if another process has it for too long."""
-    give_up_at = time.monotonic() + patience_s
-    while True:
-        try:
-            return WriterLock.acquire(path)
-        except LockedError:
-            if time.monotonic() >= give_up_at:
-                return None
-            time.sleep(1.0)
 
 
 def _compact(folder: Path, plan: Plan, least_bytes: int, least_lines: int) -> int:
@@ -366,12 +346,10 @@ class _OpenPart:
             self.replaced.append(self.recorded[trial])
         self.recorded[trial] = place.begin_bytes
         row = row_of(self._cells[record.cell], record.trial, record)
-        values = record.values
-        shares = (as_number(values[name]) for name in _steal_names(tuple(values)))
-        steals = (float(share) for share in shares if share is not None)
+        names = names_ending(tuple(record.values), STEAL)
+        steals = [share for name in names if (share := record.number(name)) is not None]
         self.columns.add(
             {
-                **percentiles(row),
                 **row,
                 Private.BEGIN: place.begin_bytes,
                 Private.LENGTH: place.size_bytes,
@@ -411,11 +389,6 @@ class _OpenPart:
             last_crc32=checksum(piece),
             others=tuple(self.others.values()),
         )
-
-
-@lru_cache(maxsize=256)
-def _steal_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in names if name.endswith(STEAL))
 
 
 def _write(folder: Path, part: _OpenPart) -> None:
