@@ -5,8 +5,9 @@ catalogue.py lists their kinds. They are computed from records only; without evi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from netlab.findings.catalogue import Kind
 from netlab.findings.kind import Severity
@@ -17,6 +18,20 @@ __all__ = ["Conditions", "Finding", "Group", "Kind", "conditions_of", "finding"]
 
 Conditions = tuple[tuple[str, str | int | float | bool | None], ...]
 """Settings with their values; a list is text, so that conditions can be a key."""
+
+
+Member = TypeVar("Member")
+GroupKey = TypeVar("GroupKey", bound=Hashable)
+
+
+def grouped(
+    members: Iterable[Member], key: Callable[[Member], GroupKey]
+) -> dict[GroupKey, list[Member]]:
+    """Key → the members with this key; keys and members in the order of the members."""
+    groups: dict[GroupKey, list[Member]] = {}
+    for member in members:
+        groups.setdefault(key(member), []).append(member)
+    return groups
 
 
 def conditions_of(settings: Mapping[str, Value], names: Iterable[str]) -> Conditions:
@@ -125,14 +140,8 @@ def leading_kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
         if finding.kind.leads:
             cost = finding.evidence.get("costs_share", 0.0) * max(1, len(finding.trials))
             costs[finding.kind] = costs.get(finding.kind, 0.0) + cost
-    first = min((kind.rank for kind in costs if _is_limit(kind)), default=0)
-    return tuple(
-        sorted(
-            costs,
-            key=lambda kind: (first, -costs[kind]) if _is_limit(kind) else (kind.rank, 0.0),
-        )
-    )
-
-
-def _is_limit(kind: Kind) -> bool:
-    return kind.limit is not None and kind.severity == "warning"
+    first = min((kind.rank for kind in costs if kind.is_costly), default=0)
+    places = {
+        kind: (first, -cost) if kind.is_costly else (kind.rank, 0.0) for kind, cost in costs.items()
+    }
+    return tuple(sorted(places, key=lambda kind: places[kind]))

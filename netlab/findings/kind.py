@@ -19,91 +19,50 @@ PAYLOADS = "Searches for the largest payload"
 MESH, AT_A_DISTANCE = "Hosts against hosts", "What it would do at a distance"
 """The headings of docs/findings.md."""
 
+# fmt: off
 OLD_NAMES: Mapping[str, str] = {
-    "link-speed": "interface/speed",
-    "link-mtu": "interface/mtu",
-    "duplex": "interface/duplex",
-    "path-mtu": "mtu-mismatch/stream",
-    "black-hole": "mtu-mismatch/black-hole",
-    "path-mtu-smaller": "mtu-mismatch/reported",
-    "data-stopped": "interruption/final",
-    "measured-again": "interruption/earlier",
-    "stream-silent": "interruption/one-stream",
-    "process-stalled": "host-delay/process",
-    "cpus-taken": "host-delay/hypervisor",
-    "messages-left-out": "off-rate/less",
-    "messages-late": "off-rate/more",
-    "clock-step": "clock/step",
-    "clock-rate": "clock/rate",
-    "outlier": "deviation/cell",
-    "step": "deviation/step",
-    "stray-trial": "deviation/trial",
-    "above-ceiling": "above-wire/rate",
-    "above-ceiling-by-tool": "above-wire/tool",
-    "above-ceiling-or-tool": "above-wire/either",
-    "buffer-capped": "socket-buffer/capped",
-    "same-buffer": "socket-buffer/same",
-    "buffer-no-effect": "socket-buffer/no-effect",
-    "buffer-doubled": "socket-buffer/doubled",
-    "search-buffer-capped": "socket-buffer/search-capped",
-    "target-fails": "target/fails",
-    "target-passes": "target/passes",
-    "target-cannot-tell": "target/undecided",
-    "sender-cpu": "cpu-bound/sender",
-    "receiver-cpu": "cpu-bound/receiver",
-    "sender-cpu-quota": "cpu-wait/sender-quota",
-    "sender-starved": "cpu-wait/sender-programs",
+    "link-speed": "interface/speed", "link-mtu": "interface/mtu", "duplex": "interface/duplex",
+    "path-mtu": "mtu-mismatch/stream", "black-hole": "mtu-mismatch/black-hole",
+    "path-mtu-smaller": "mtu-mismatch/reported", "data-stopped": "interruption/final",
+    "measured-again": "interruption/earlier", "stream-silent": "interruption/one-stream",
+    "process-stalled": "host-delay/process", "cpus-taken": "host-delay/hypervisor",
+    "messages-left-out": "off-rate/less", "messages-late": "off-rate/more",
+    "clock-step": "clock/step", "clock-rate": "clock/rate", "outlier": "deviation/cell",
+    "step": "deviation/step", "stray-trial": "deviation/trial", "above-ceiling": "above-wire/rate",
+    "above-ceiling-by-tool": "above-wire/tool", "above-ceiling-or-tool": "above-wire/either",
+    "buffer-capped": "socket-buffer/capped", "same-buffer": "socket-buffer/same",
+    "buffer-no-effect": "socket-buffer/no-effect", "buffer-doubled": "socket-buffer/doubled",
+    "search-buffer-capped": "socket-buffer/search-capped", "target-fails": "target/fails",
+    "target-passes": "target/passes", "target-cannot-tell": "target/undecided",
+    "sender-cpu": "cpu-bound/sender", "receiver-cpu": "cpu-bound/receiver",
+    "sender-cpu-quota": "cpu-wait/sender-quota", "sender-starved": "cpu-wait/sender-programs",
     "receiver-cpu-quota": "cpu-wait/receiver-quota",
-    "receiver-starved": "cpu-wait/receiver-programs",
-    "stolen-cpu": "cpu-wait/steal",
-    "sender-queue-drops": "loss-limit/sender-queue",
-    "receive-queue-drops": "loss-limit/socket",
-    "host-drops": "loss-limit/host",
-    "path-loss": "loss-limit/path",
-    "unplaced-loss": "loss-limit/unknown",
-    "sender-buffer": "buffer-limit/sender",
-    "receiver-window": "buffer-limit/receiver",
-    "slower-link": "rate-limit/link",
-    "shaper": "rate-limit/shaper",
-    "link-or-shaper": "rate-limit/either",
-    "slow-host": "mesh-limit/host",
-    "slow-pair": "mesh-limit/pair",
-    "slow-mesh": "mesh-limit/mesh",
-    "lost-in-socket": "loss/socket",
-    "lost-in-backlog": "loss/backlog",
-    "lost-at-interface": "loss/interface",
-    "lost-in-queue": "loss/queue",
-    "dropped-unsent": "loss/unsent",
-    "lost-on-path": "loss/path",
-    "loss-not-placed": "loss/unknown",
-    "failed-trials": "no-result/trials",
-    "missing-cells": "no-result/cells",
-    "drift": "trend/proved",
-    "consistent-with-drift": "trend/possible",
-    "periodic-dips": "dips/unexplained",
-    "congestion-dips": "dips/congestion",
-    "variants": "comparison/differs",
-    "no-difference": "comparison/inconclusive",
-    "search-frame-rate": "search-limit/frame-rate",
-    "search-line-rate": "search-limit/line-rate",
-    "search-policer": "search-limit/bit-rate",
-    "search-device": "search-limit/device",
-    "search-queue": "search-limit/queue",
-    "search-generator-bound": "search-limit/sender",
-    "search-receiver-bound": "search-limit/receiver",
-    "search-no-rate": "search-limit/none",
-    "search-not-monotone": "search-doubt/not-monotone",
-    "search-outrun": "search-doubt/outrun",
-    "search-paused": "search-doubt/paused",
-    "search-overload": "frame-loss/overload",
-    "search-loss": "frame-loss/steady",
-    "search-loss-own": "frame-loss/own-hosts",
-    "search-burst": "back-to-back/device",
-    "search-burst-own": "back-to-back/own-hosts",
-    "load-below-path": "queue-under-load/not-full",
-    "standing-queue": "queue-under-load/standing",
+    "receiver-starved": "cpu-wait/receiver-programs", "stolen-cpu": "cpu-wait/steal",
+    "sender-queue-drops": "loss-limit/sender-queue", "receive-queue-drops": "loss-limit/socket",
+    "host-drops": "loss-limit/host", "path-loss": "loss-limit/path",
+    "unplaced-loss": "loss-limit/unknown", "sender-buffer": "buffer-limit/sender",
+    "receiver-window": "buffer-limit/receiver", "slower-link": "rate-limit/link",
+    "shaper": "rate-limit/shaper", "link-or-shaper": "rate-limit/either",
+    "slow-host": "mesh-limit/host", "slow-pair": "mesh-limit/pair", "slow-mesh": "mesh-limit/mesh",
+    "lost-in-socket": "loss/socket", "lost-in-backlog": "loss/backlog",
+    "lost-at-interface": "loss/interface", "lost-in-queue": "loss/queue",
+    "dropped-unsent": "loss/unsent", "lost-on-path": "loss/path", "loss-not-placed": "loss/unknown",
+    "failed-trials": "no-result/trials", "missing-cells": "no-result/cells",
+    "drift": "trend/proved", "consistent-with-drift": "trend/possible",
+    "periodic-dips": "dips/unexplained", "congestion-dips": "dips/congestion",
+    "variants": "comparison/differs", "no-difference": "comparison/inconclusive",
+    "search-frame-rate": "search-limit/frame-rate", "search-line-rate": "search-limit/line-rate",
+    "search-policer": "search-limit/bit-rate", "search-device": "search-limit/device",
+    "search-queue": "search-limit/queue", "search-generator-bound": "search-limit/sender",
+    "search-receiver-bound": "search-limit/receiver", "search-no-rate": "search-limit/none",
+    "search-not-monotone": "search-doubt/not-monotone", "search-outrun": "search-doubt/outrun",
+    "search-paused": "search-doubt/paused", "search-overload": "frame-loss/overload",
+    "search-loss": "frame-loss/steady", "search-loss-own": "frame-loss/own-hosts",
+    "search-burst": "back-to-back/device", "search-burst-own": "back-to-back/own-hosts",
+    "load-below-path": "queue-under-load/not-full", "standing-queue": "queue-under-load/standing",
     "no-standing-queue": "queue-under-load/none",
 }
+# fmt: on
 """Old name → name and value of today."""
 
 Severity = Literal["note", "warning"]
@@ -180,11 +139,29 @@ class Kind(str, metaclass=_OfTable):
     the documentation. A threshold is the name of its constant in braces (see ``when``)."""
 
     @property
+    def is_costly(self) -> bool:
+        """Whether the kind is a warning about a limit of streams, which costs throughput."""
+        return self.limit is not None and self.severity == "warning"
+
+    @property
     def when(self) -> str:
         """The condition with the thresholds' values, for example «5 %» for
         ``{stream_rules.STARVED:%}`` and «0.2» for ``{derived.WINDOW_NS/1e9}``.
         """
-        return _THRESHOLD.sub(_value_of, self.condition)
+
+        def value_of(found: re.Match[str]) -> str:
+            left, sign, path, then, right, percent = found.groups()
+            module, _dot, name = path.rpartition(".")
+            is_of_package = importlib.util.find_spec(f"{__package__}.{path.partition('.')[0]}")
+            package = __package__ if is_of_package else "netlab"
+            number = getattr(importlib.import_module(f"{package}.{module}"), name)
+            if left is not None:
+                number = float(left) * number if sign == "*" else float(left) - number
+            if right is not None:
+                number = number / float(right) if then == "/" else number - float(right)
+            return f"{100 * number:.10g} %" if percent else f"{number:,.10g}"
+
+        return _THRESHOLD.sub(value_of, self.condition)
 
     def __new__(cls, name: str, *_: Any, value: str = "", **__: Any) -> Kind:
         """Make the ``str`` from name and value; the dataclass sets the other fields."""
@@ -198,19 +175,6 @@ class Kind(str, metaclass=_OfTable):
 _THRESHOLD = re.compile(r"\{(?:([\d.]+)([*-]))?([\w.]+)(?:([/-])([\de]+))?(:%)?\}")
 """A number and ``*`` or ``-``, a constant of this package or of ``netlab``, ``/`` or ``-`` and a
 number, and whether the result is a percentage."""
-
-
-def _value_of(found: re.Match[str]) -> str:
-    left, sign, path, then, right, percent = found.groups()
-    is_of_package = importlib.util.find_spec(f"{__package__}.{path.partition('.')[0]}")
-    module, _dot, name = path.rpartition(".")
-    package = __package__ if is_of_package else "netlab"
-    number = getattr(importlib.import_module(f"{package}.{module}"), name)
-    if left is not None:
-        number = float(left) * number if sign == "*" else float(left) - number
-    if right is not None:
-        number = number / float(right) if then == "/" else number - float(right)
-    return f"{100 * number:.10g} %" if percent else f"{number:,.10g}"
 
 
 def warning(title: str, *texts: Message, **row: Any) -> None:

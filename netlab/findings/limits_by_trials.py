@@ -7,19 +7,11 @@ from dataclasses import replace
 from itertools import combinations
 from statistics import median
 
+from netlab.findings import stream_limits
 from netlab.findings.derived import StreamEnd, StreamSample
-from netlab.findings.finding import Conditions, Finding, Group, Kind, finding
+from netlab.findings.finding import Conditions, Finding, Kind, finding, grouped
 from netlab.findings.link_limits import link_limits
-from netlab.findings.stream_limits import (
-    JudgedStream,
-    evidence,
-    is_all_known,
-    judged,
-    trial_count_words,
-    trials_of,
-    with_steady_others,
-    words,
-)
+from netlab.findings.stream_limits import JudgedStream, is_all_known, judged
 from netlab.findings.stream_rules import WAITED, packet_bound
 
 SLOWER = 0.95
@@ -37,7 +29,7 @@ _LESS_THAN_PACKETS = frozenset(
 _Part = tuple[str, str, str, int, str, Conditions]
 """A host, its role, and what is tested: protocol, message size, flow, conditions."""
 
-_WAITS: Mapping[Kind, Callable[[StreamSample], tuple[StreamEnd, ...]]] = {
+_WAITS: Mapping[Kind | None, Callable[[StreamSample], tuple[StreamEnd, ...]]] = {
     Kind.CPU_WAIT_SENDER_QUOTA: lambda sample: (sample.sender,),
     Kind.CPU_WAIT_SENDER_PROGRAMS: lambda sample: (sample.sender,),
     Kind.CPU_WAIT_RECEIVER_QUOTA: lambda sample: (sample.receiver,),
@@ -53,25 +45,26 @@ def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
     There is one finding per group of cells and limit, with the trials that show it; and one per
     direction of a pairing whose link is slower than stated.
     """
-    streams = with_steady_others(samples)
-    undisturbed: dict[tuple[str, str], list[float]] = {}
-    for sample in streams:
-        if all(end.judged and end.waited_share <= WAITED for end in sample.ends):
-            rates = undisturbed.setdefault((sample.cell, sample.flow), [])
-            rates.append(sample.throughput_bit_per_s)
-    best = {key: median(values) for key, values in undisturbed.items()}
+    streams = stream_limits.with_steady_others(samples)
+    undisturbed = grouped(
+        (s for s in streams if all(end.judged and end.waited_share <= WAITED for end in s.ends)),
+        lambda sample: (sample.cell, sample.flow),
+    )
+    best = {key: _middle(trials) for key, trials in undisturbed.items()}
     judged_alone = [judged(sample, best.get((sample.cell, sample.flow))) for sample in streams]
     judged_streams = _with_packets(_without_vetoed(_without_harmless(judged_alone)))
     of_links = link_limits(judged_streams)
-    shared = {place for link_limit in of_links for place in link_limit.shared}
+    shared = {stream for link_limit in of_links for stream in link_limit.shared}
+    placed = {stream for link_limit in of_links for stream in link_limit.members} - shared
     judged_streams = [
-        replace(stream, kind=Kind.OTHER_TRAFFIC) if place in shared else stream
-        for place, stream in enumerate(judged_streams)
+        replace(stream, kind=Kind.OTHER_TRAFFIC) if stream in shared else stream
+        for stream in judged_streams
     ]
-    placed = frozenset(
-        place for link_limit in of_links for place in link_limit.members - link_limit.shared
-    )
     return (*(link_limit.finding for link_limit in of_links), *_grouped(judged_streams, placed))
+
+
+def _middle(trials: Iterable[StreamSample]) -> float:
+    return median(trial.throughput_bit_per_s for trial in trials)
 
 
 def _with_packets(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
@@ -81,18 +74,12 @@ def _with_packets(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
     A wait for a CPU is replaced if most of the trials at that packet rate did not wait.
     """
     bound = packet_bound(stream.sample for stream in judged_streams)
-    candidates = [
-        stream for stream in judged_streams if (stream.sample.cell, stream.sample.flow) in bound
-    ]
-    free = [
-        stream for stream in candidates if stream.by_shares or stream.kind in _LESS_THAN_PACKETS
-    ]
-    replaced = _LESS_THAN_PACKETS | ({*_WAITS} if 2 * len(free) > len(candidates) else set())
+    candidates = {s for s in judged_streams if (s.sample.cell, s.sample.flow) in bound}
+    free = {s for s in candidates if s.by_shares or s.kind in _LESS_THAN_PACKETS}
+    if 2 * len(free) > len(candidates):
+        free |= {stream for stream in candidates if stream.kind in _WAITS}
     return [
-        replace(stream, kind=Kind.PACKET_RATE, by_shares=False)
-        if (stream.by_shares or stream.kind in replaced)
-        and (stream.sample.cell, stream.sample.flow) in bound
-        else stream
+        replace(stream, kind=Kind.PACKET_RATE, by_shares=False) if stream in free else stream
         for stream in judged_streams
     ]
 
@@ -111,23 +98,21 @@ def _without_harmless(judged_streams: Sequence[JudgedStream]) -> list[JudgedStre
         if stream.kind is Kind.WIRE_CEILING:
             for part, end in _parts(stream.sample):
                 harmless[part] = max(harmless.get(part, 0.0), end.waited_share)
-    return [
-        replace(stream, kind=_fallback(stream.sample), by_shares=False)
-        if _is_harmless(stream, harmless)
-        else stream
-        for stream in judged_streams
-    ]
+
+    def is_harmless(stream: JudgedStream) -> bool:
+        ends = _WAITS[stream.kind](stream.sample) if stream.kind in _WAITS else ()
+        return bool(ends) and all(
+            end.waited_share <= harmless.get(part, 0.0)
+            for part, end in _parts(stream.sample)
+            if end in ends
+        )
+
+    return [_without_wait(s) if is_harmless(s) else s for s in judged_streams]
 
 
-def _is_harmless(stream: JudgedStream, harmless: Mapping[_Part, float]) -> bool:
-    if stream.kind is None or stream.kind not in _WAITS:
-        return False
-    ends = _WAITS[stream.kind](stream.sample)
-    return all(
-        end.waited_share <= harmless.get(part, 0.0)
-        for part, end in _parts(stream.sample)
-        if end in ends
-    )
+def _without_wait(stream: JudgedStream) -> JudgedStream:
+    kind = Kind.NOT_DETERMINED if is_all_known(stream.sample) else None
+    return replace(stream, kind=kind, by_shares=False)
 
 
 def _parts(sample: StreamSample) -> tuple[tuple[_Part, StreamEnd], ...]:
@@ -140,25 +125,16 @@ def _parts(sample: StreamSample) -> tuple[tuple[_Part, StreamEnd], ...]:
 
 def _without_vetoed(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
     """Drop waits for a CPU from groups in which longer waits did not lower the throughput."""
-    groups: dict[Group, list[JudgedStream]] = {}
-    for stream in judged_streams:
-        groups.setdefault(stream.sample.group, []).append(stream)
     vetoed = {
         (group, kind)
-        for group, streams in groups.items()
+        for group, streams in grouped(judged_streams, lambda stream: stream.sample.group).items()
         for kind in {stream.kind for stream in streams}
-        if kind is not None and kind in _WAITS and _costs_nothing(streams, _WAITS[kind])
+        if kind in _WAITS and _costs_nothing(streams, _WAITS[kind])
     }
     return [
-        replace(stream, kind=_fallback(stream.sample), by_shares=False)
-        if (stream.sample.group, stream.kind) in vetoed
-        else stream
+        _without_wait(stream) if (stream.sample.group, stream.kind) in vetoed else stream
         for stream in judged_streams
     ]
-
-
-def _fallback(sample: StreamSample) -> Kind | None:
-    return Kind.NOT_DETERMINED if is_all_known(sample) else None
 
 
 def _costs_nothing(
@@ -168,16 +144,14 @@ def _costs_nothing(
 
     Each throughput is divided by the median of its cell.
     """
-    cells: dict[str, list[float]] = {}
-    for stream in streams:
-        cells.setdefault(stream.sample.cell, []).append(stream.sample.throughput_bit_per_s)
-    middles = {cell: median(values) for cell, values in cells.items()}
+    cells = grouped((stream.sample for stream in streams), lambda sample: sample.cell)
+    middles = {cell: _middle(trials) for cell, trials in cells.items()}
     points = [
         (
-            max(end.waited_share for end in ends_of(stream.sample)),
-            stream.sample.throughput_bit_per_s / (middles[stream.sample.cell] or 1),
+            max(end.waited_share for end in ends_of(sample)),
+            sample.throughput_bit_per_s / (middles[sample.cell] or 1),
         )
-        for stream in streams
+        for sample in (stream.sample for stream in streams)
     ]
     waits = [waited for waited, _ in points]
     if len(points) < VETO_TRIALS or max(waits) - min(waits) < VETO_SPAN:
@@ -189,31 +163,25 @@ def _costs_nothing(
 # ---- findings ------------------------------------------------------------------------------------
 
 
-def _grouped(judged_streams: Sequence[JudgedStream], placed: Collection[int]) -> Iterator[Finding]:
-    """One finding per group and kind. ``placed``: indices in ``judged_streams`` of the streams that
-    already belong to a finding.
-    """
-    groups: dict[Group, dict[str, list[tuple[int, JudgedStream]]]] = {}
-    for place, stream in enumerate(judged_streams):
-        cells = groups.setdefault(stream.sample.group, {})
-        cells.setdefault(stream.sample.cell, []).append((place, stream))
-    for group, cells in groups.items():
+def _grouped(
+    judged_streams: Iterable[JudgedStream], placed: Collection[JudgedStream]
+) -> Iterator[Finding]:
+    """One finding per group and kind. ``placed``: the streams that already belong to a finding."""
+    for group, streams in grouped(judged_streams, lambda stream: stream.sample.group).items():
+        cells = grouped(streams, lambda stream: stream.sample.cell)
         kinds: dict[Kind, dict[str, list[StreamSample]]] = {}
         for cell, trials in cells.items():
-            free = [stream for place, stream in trials if place not in placed]
+            free = [stream for stream in trials if stream not in placed]
             for kind, showing in _of_cell(free, len(trials)).items():
                 kinds.setdefault(kind, {})[cell] = showing
         for kind, of_cells in kinds.items():
             samples = [sample for showing in of_cells.values() for sample in showing]
-            all_samples = [stream.sample for cell in of_cells for _, stream in cells[cell]]
-            yield finding(
-                kind,
-                group,
-                tuple(of_cells),
-                evidence(kind, samples),
-                {**words(kind, samples), **trial_count_words(samples, all_samples)},
-                trials_of(samples),
-            )
+            all_samples = [stream.sample for cell in of_cells for stream in cells[cell]]
+            counts = stream_limits.trial_count_words(samples, all_samples)
+            words = stream_limits.words(kind, samples) | counts
+            figures = stream_limits.evidence(kind, samples)
+            of_trials = stream_limits.trials_of(samples)
+            yield finding(kind, group, tuple(of_cells), figures, words, of_trials)
 
 
 def _of_cell(trials: Sequence[JudgedStream], of_trials: int) -> dict[Kind, list[StreamSample]]:
@@ -222,22 +190,16 @@ def _of_cell(trials: Sequence[JudgedStream], of_trials: int) -> dict[Kind, list[
     If a kind is a warning and at most half of the trials show it, its trials are left out unless
     they are clearly slower than the others.
     """
-    kinds: dict[Kind | None, list[StreamSample]] = {}
-    for stream in trials:
-        kinds.setdefault(stream.kind, []).append(stream.sample)
+    kinds = {
+        kind: [stream.sample for stream in streams]
+        for kind, streams in grouped(trials, lambda stream: stream.kind).items()
+    }
     trials_of_kind: dict[Kind, list[StreamSample]] = {}
     for kind, showing in sorted(kinds.items(), key=lambda item: -len(item[1])):
-        other_middles = [
-            _middle(samples) for other_kind, samples in kinds.items() if other_kind is not kind
-        ]
-        few = kind is not None and kind.severity == "warning" and 2 * len(showing) <= of_trials
-        if kind is None or (
-            few and other_middles and _middle(showing) > SLOWER * max(other_middles)
-        ):
+        if kind is None:
             continue
-        trials_of_kind[kind] = showing
+        others = [_middle(samples) for other, samples in kinds.items() if other is not kind]
+        few = kind.severity == "warning" and 2 * len(showing) <= of_trials
+        if not (few and others and _middle(showing) > SLOWER * max(others)):
+            trials_of_kind[kind] = showing
     return trials_of_kind
-
-
-def _middle(trials: Sequence[StreamSample]) -> float:
-    return median(trial.throughput_bit_per_s for trial in trials)

@@ -1,20 +1,18 @@
-"""Plateau: the rate of TCP while its data flow, without the times in which the data stood still.
+"""Links that are slower than stated, and shapers: one rate that several streams have in common.
 
 A link, a shaper or other traffic limits TCP to one rate all the time. An end without a CPU stops
-TCP for some hundredths of a second; between these stops TCP uses all that the path carries. The
-series of tcp_info, sampled every 10 ms, shows which of the two is the case. No I/O.
-
-Links that are slower than stated: one rate that several streams have in common.
+TCP for some hundredths of a second; between these stops TCP uses all that the path carries. So the
+rate of a TCP stream is its plateau: its rate while its data flow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
 from netlab.findings.derived import StreamSample
-from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.finding import Finding, Group, Kind, finding, grouped
 from netlab.findings.rates import Accounting, step_of
 from netlab.findings.stream_limits import (
     FILLED,
@@ -46,47 +44,16 @@ CEILINGS, APART = 3, 0.05
 """Minimum number of different wire ceilings that is needed to distinguish two accountings, and the
 share by which any two of these ceilings must differ."""
 
-SHARED, ON_WIRE = 0.015, 1538 / 1514
-"""If other traffic probably used at least this share of the link, it is added to the stream's rate.
-The second value is the bytes on the wire per byte that an interface counts, for full frames."""
-
 STANDS_OUT = 3
 """An accounting stands out if the rates by another accounting spread at least this many times as
 much as the rates by this one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """A stream of one direction, and its limit by its own record."""
-
-    place: int
-    """The stream's index in the list of all judged streams."""
-    sample: StreamSample
-    kind: Kind | None
-    by_shares: bool = False
-
-    def rate_bit_per_s(self, accounting: Accounting) -> float:
-        """The stream's rate in bit/s while data flowed, in the bytes that the accounting counts.
-        Probable other traffic is included if it is large enough (``is_shared``).
-        """
-        framing = self.sample.framing
-        if framing is None:
-            return 0.0
-        own = framing.rate_bit_per_s(self.sample.flowing_bit_per_s, accounting)
-        others_rate = self.sample.likely_others_share * framing.link_rate_bit_per_s
-        return own + (ON_WIRE * others_rate if self.is_shared else 0.0)
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether other traffic probably used enough of the link to be added to the rate."""
-        return self.sample.likely_others_share >= SHARED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateFit:
     """Streams that are limited to one rate."""
 
-    members: tuple[Stopped, ...]
+    members: tuple[JudgedStream, ...]
     """The streams at the rate, and those below it for a known reason."""
     rate_bit_per_s: float
     ceilings: int
@@ -115,35 +82,32 @@ class RateFit:
 
 
 def fitted(
-    pool: Sequence[Stopped], all_streams: Sequence[Stopped], accounting: Accounting
+    pool: Sequence[JudgedStream], all_streams: Sequence[JudgedStream], accounting: Accounting
 ) -> RateFit | None:
     """The rate that limits the streams of ``pool``.
 
     ``None`` if they have no common rate, if one of ``all_streams`` is faster, or if some streams
     are below the rate without a known reason.
     """
-    rates = {stream.place: stream.rate_bit_per_s(accounting) for stream in all_streams}
+    rates = {stream: stream.rate_bit_per_s(accounting) for stream in all_streams}
     if len(pool) < LEAST_TRIALS:
         return None
-    level = max(_of_cells(pool, rates).values())
-    top = max(rate for stream in pool if (rate := rates[stream.place]) <= (1 + SAME) * level)
-    at_rate = [
-        stream for stream in pool if (1 - SAME) * top <= rates[stream.place] <= (1 + SAME) * top
-    ]
-    compared = [*_of_cells(all_streams, rates).values(), *(rates[stream.place] for stream in pool)]
+    level = max(_of_cells(pool, rates))
+    top = max(rates[stream] for stream in pool if rates[stream] <= (1 + SAME) * level)
+    at_rate = [s for s in pool if (1 - SAME) * top <= rates[s] <= (1 + SAME) * top]
+    compared = [*_of_cells(all_streams, rates), *(rates[stream] for stream in pool)]
     faster = any(rate > (1 + SAME) * top for rate in compared) or any(
-        rates[stream.place] > (1 + FASTER + stream.sample.resolution_share) * top
+        rates[stream] > (1 + FASTER + stream.sample.resolution_share) * top
         for stream in all_streams
     )
     if len(at_rate) < LEAST_AT or faster:
         return None
-    below = [stream for stream in pool if stream not in at_rate]
     has_udp = any(stream.sample.protocol == "UDP" for stream in at_rate)
     of_cells = {stream.sample.cell for stream in at_rate}
     has_plateau = any(stream.sample.plateau_bit_per_s is not None for stream in at_rate)
-    just_below, unexplained = [], []
-    for stream in below:
-        missing_share = 1 - rates[stream.place] / top
+    just_below, unexplained, trials = [], 0, len(at_rate)
+    for stream in (stream for stream in pool if stream not in at_rate):
+        missing_share = 1 - rates[stream] / top
         # If all trials of a cell are below the rate, a wait for a CPU is accepted as the
         # reason only if a stream at the rate has a TCP plateau (its rate while data flow).
         waited = stream.sample.longest_wait_share
@@ -155,67 +119,52 @@ def fitted(
         reason = waits_enough or (has_udp and stream.sample.protocol == "TCP")
         if missing_share <= TCP_BELOW and reason:
             just_below.append(stream)
+            # See ``LEAST_AT``: the trial counts as one at the rate.
+            trials += missing_share <= 2 * SAME and waited >= 2 * missing_share
         elif not waits_enough:
-            unexplained.append(stream)
-    trials = len(at_rate) + sum(_is_held_up(s, rates[s.place] / top) for s in just_below)
+            unexplained += 1
     ceilings = _ceilings(at_rate)
-    few = ceilings >= CEILINGS and 2 * len(unexplained) <= len(at_rate) + len(just_below)
+    few = ceilings >= CEILINGS and 2 * unexplained <= len(at_rate) + len(just_below)
     if (unexplained and not few) or trials < LEAST_TRIALS or len(at_rate) < len(just_below):
         return None
-    spreads = [(option, _spread(at_rate, option)) for option in Accounting]
+    spreads = {option: _spread(at_rate, option) for option in Accounting}
     return RateFit(
-        members=tuple(sorted((*at_rate, *just_below), key=lambda stream: stream.place)),
-        rate_bit_per_s=median(rates[stream.place] for stream in at_rate),
+        members=tuple(s for s in all_streams if s in at_rate or s in just_below),
+        rate_bit_per_s=median(rates[stream] for stream in at_rate),
         ceilings=ceilings,
-        columns=len(_columns(at_rate)),
-        spread=dict(spreads)[accounting],
-        other_spreads=tuple(
-            (option, spread) for option, spread in spreads if option is not accounting
-        ),
+        columns=len(grouped(at_rate, _column)),
+        spread=spreads.pop(accounting),
+        other_spreads=tuple(spreads.items()),
     )
 
 
-def _is_held_up(stream: Stopped, share: float) -> bool:
-    """Whether a trial is at most 1 % below the rate, and its share of time waiting for a CPU is at
-    least twice this difference.
-    """
-    waited = stream.sample.longest_wait_share
-    return 1 - share <= 2 * SAME and waited >= 2 * (1 - share)
+def _of_cells(
+    streams: Iterable[JudgedStream], rates: Mapping[JudgedStream, float]
+) -> tuple[float, ...]:
+    """The median rate of each cell."""
+    cells = grouped(streams, lambda stream: stream.sample.cell).values()
+    return tuple(median(rates[stream] for stream in of_cell) for of_cell in cells)
 
 
-def _of_cells(streams: Iterable[Stopped], rates: dict[int, float]) -> dict[str, float]:
-    cells: dict[str, list[float]] = {}
-    for stream in streams:
-        cells.setdefault(stream.sample.cell, []).append(rates[stream.place])
-    return {cell: median(values) for cell, values in cells.items()}
+def _column(stream: JudgedStream) -> tuple[str, int]:
+    return stream.sample.protocol, stream.sample.message_bytes
 
 
-def _columns(streams: Iterable[Stopped]) -> dict[tuple[str, int], list[Stopped]]:
-    columns: dict[tuple[str, int], list[Stopped]] = {}
-    for stream in streams:
-        columns.setdefault((stream.sample.protocol, stream.sample.message_bytes), []).append(stream)
-    return columns
-
-
-def _spread(streams: Iterable[Stopped], accounting: Accounting) -> float:
+def _spread(streams: Iterable[JudgedStream], accounting: Accounting) -> float:
     """Share by which the medians of columns differ."""
-    rates = [
-        median(stream.rate_bit_per_s(accounting) for stream in column)
-        for column in _columns(streams).values()
-    ]
+    columns = grouped(streams, _column).values()
+    rates = [median(stream.rate_bit_per_s(accounting) for stream in column) for column in columns]
     return 1 - min(rates) / max(rates)
 
 
-def _ceilings(streams: Iterable[Stopped]) -> int:
+def _ceilings(streams: Iterable[JudgedStream]) -> int:
     """Number of the streams' wire ceilings, counting only ceilings at least 5 % apart."""
-    shares = sorted(
-        stream.sample.framing.ceiling_share for stream in streams if stream.sample.framing
-    )
-    ceilings: list[float] = []
-    for share in shares:
-        if not ceilings or share >= (1 + APART) * ceilings[-1]:
-            ceilings.append(share)
-    return len(ceilings)
+    framings = (stream.sample.framing for stream in streams)
+    number, last = 0, 0.0
+    for share in sorted(framing.ceiling_share for framing in framings if framing):
+        if not number or share >= (1 + APART) * last:
+            number, last = number + 1, share
+    return number
 
 
 LOST_ALONE = 0.1
@@ -251,9 +200,8 @@ class LinkLimit:
     """The finding about a pairing or one of its directions, and its streams."""
 
     finding: Finding
-    members: frozenset[int]
-    """The streams, as indices in the list of all judged streams."""
-    shared: frozenset[int]
+    members: frozenset[JudgedStream]
+    shared: frozenset[JudgedStream]
     """Those members that share the link with other traffic; they also belong to the finding about
     other traffic."""
 
@@ -269,82 +217,61 @@ class _StoppedWay:
     step_bit_per_s: float | None
     of_trials: int
 
-    @property
-    def rate_bit_per_s(self) -> float:
-        """The rate, in the bytes that its accounting counts."""
-        return self.fit.rate_bit_per_s
 
-    @property
-    def streams(self) -> tuple[StreamSample, ...]:
-        """The streams that are limited to the rate."""
-        return tuple(member.sample for member in self.fit.members)
-
-
-def link_limits(judged_streams: Sequence[JudgedStream]) -> tuple[LinkLimit, ...]:
+def link_limits(judged_streams: Iterable[JudgedStream]) -> tuple[LinkLimit, ...]:
     """One limit per pairing, or per direction if the limits of its directions differ."""
-    ways: dict[tuple[str, str, str], list[Stopped]] = {}
-    for place, stream in enumerate(judged_streams):
+
+    def is_comparable(stream: JudgedStream) -> bool:
         sample = stream.sample
-        if (
-            sample.framing is None
-            or sample.flow
-            or sample.same_host
-            or sample.imported
-            or sample.streams < 1
-        ):
-            continue
-        if all(end.judged for end in sample.ends):
-            key = (sample.pairing, sample.sender.host, sample.receiver.host)
-            ways.setdefault(key, []).append(
-                Stopped(place, sample, stream.kind, by_shares=stream.by_shares)
-            )
+        if sample.framing is None or sample.flow or sample.same_host or sample.imported:
+            return False
+        return sample.streams >= 1 and all(end.judged for end in sample.ends)
+
+    def way_of(stream: JudgedStream) -> tuple[str, str, str]:
+        sample = stream.sample
+        return sample.pairing, sample.sender.host, sample.receiver.host
+
     pairings: dict[str, list[_StoppedWay]] = {}
-    for (pairing, _sender, _receiver), streams in ways.items():
+    for way, streams in grouped(filter(is_comparable, judged_streams), way_of).items():
         stopped_way = _one_way(streams)
         if stopped_way is not None:
-            pairings.setdefault(pairing, []).append(stopped_way)
+            pairings.setdefault(way[0], []).append(stopped_way)
     link_limits = []
     for alike in (alike for stopped_ways in pairings.values() for alike in _alike(stopped_ways)):
-        members = [member for way in alike for member in way.fit.members]
-        places = frozenset(member.place for member in members)
-        shared = frozenset(member.place for member in members if member.is_shared)
-        link_limits.append(LinkLimit(_finding(alike), places, shared))
+        members = frozenset(member for way in alike for member in way.fit.members)
+        shared = frozenset(member for member in members if member.is_shared)
+        link_limits.append(LinkLimit(_finding(alike), members, shared))
     return tuple(link_limits)
 
 
-def _one_way(all_streams: Sequence[Stopped]) -> _StoppedWay | None:
+def _one_way(all_streams: Sequence[JudgedStream]) -> _StoppedWay | None:
     """The rate that limits the streams of one direction; ``None`` if they show no such rate."""
-    quiet = [stream for stream in all_streams if not stream.sample.paced and _is_open(stream)]
-    lossy = [stream for stream in all_streams if not stream.sample.paced and stream.kind in _LOSSY]
+    unpaced = [stream for stream in all_streams if not stream.sample.paced]
+    quiet = [stream for stream in unpaced if _is_open(stream)]
+    lossy = [stream for stream in unpaced if stream.kind in _LOSSY]
     for pool in ([*quiet, *lossy], quiet) if lossy else (quiet,):
         for kind, accounting, fit in _fits(pool, all_streams):
-            stated_rate = _stated(fit)
-            if (
-                not _is_of_rate(fit)
-                or _fills_stated(fit, stated_rate)
-                or _is_of_waits(fit, stated_rate)
-            ):
+            framing, rate = fit.members[0].sample.framing, fit.rate_bit_per_s
+            stated_rate = 0.0 if framing is None else framing.link_rate_bit_per_s
+            # Together with other traffic, the streams may fill the stated link.
+            is_shared = any(member.is_shared for member in fit.members)
+            is_full = is_shared and rate >= FILLED * stated_rate
+            if is_full or not _is_of_rate(fit) or _is_of_waits(fit, stated_rate):
                 continue
-            wire = accounting is Accounting.WIRE
-            step = step_of(fit.rate_bit_per_s, stated_rate) if wire else None
-            link_kind = Kind.LINK_FAR_BELOW if step is not None else kind
-            unpaced = sum(not stream.sample.paced for stream in all_streams)
+            step = step_of(rate, stated_rate) if accounting is Accounting.WIRE else None
             # The link limits all streams that fill it, even if their own records show a wait.
-            members = {stream.place: stream for stream in fit.members} | {
-                stream.place: stream
-                for stream in all_streams
-                if not stream.sample.paced
-                and stream.rate_bit_per_s(accounting) >= FILLED * fit.rate_bit_per_s
-            }
-            full = replace(fit, members=tuple(members[place] for place in sorted(members)))
-            return _StoppedWay(link_kind, full, accounting, stated_rate, step, unpaced)
+            limited = {s for s in unpaced if s.rate_bit_per_s(accounting) >= FILLED * rate}
+            limited |= {*fit.members}
+            members = tuple(stream for stream in all_streams if stream in limited)
+            return _StoppedWay(
+                kind if step is None else Kind.LINK_FAR_BELOW,
+                replace(fit, members=members),
+                accounting,
+                stated_rate,
+                step,
+                len(unpaced),
+            )
     return None
-
-
-def _fills_stated(fit: RateFit, stated_bit_per_s: float) -> bool:
-    """Whether the streams fill the stated link together with other traffic."""
-    shared = any(member.is_shared for member in fit.members)
-    return shared and fit.rate_bit_per_s >= FILLED * stated_bit_per_s
 
 
 def _is_of_waits(fit: RateFit, stated_bit_per_s: float) -> bool:
@@ -354,20 +281,15 @@ def _is_of_waits(fit: RateFit, stated_bit_per_s: float) -> bool:
     Equal waits would also give all streams one rate. If a stream has a TCP plateau, waits can be
     distinguished from a slower link.
     """
-    missing_share = 1 - fit.rate_bit_per_s / stated_bit_per_s
+    if any(m.sample.plateau_bit_per_s is not None or not m.by_shares for m in fit.members):
+        return False
     waits = [member.sample.longest_wait_share for member in fit.members]
-    has_plateau = any(member.sample.plateau_bit_per_s is not None for member in fit.members)
-    alike = min(waits) >= missing_share and max(waits) <= WAITS_ALIKE * min(waits)
-    return alike and not has_plateau and all(member.by_shares for member in fit.members)
-
-
-def _stated(fit: RateFit) -> float:
-    framing = fit.members[0].sample.framing
-    return 0.0 if framing is None else framing.link_rate_bit_per_s
+    enough = min(waits) >= 1 - fit.rate_bit_per_s / stated_bit_per_s
+    return enough and max(waits) <= WAITS_ALIKE * min(waits)
 
 
 def _fits(
-    pool: Sequence[Stopped], all_streams: Sequence[Stopped]
+    pool: Sequence[JudgedStream], all_streams: Sequence[JudgedStream]
 ) -> Iterator[tuple[Kind, Accounting, RateFit]]:
     """The possible explanations, the best one first.
 
@@ -391,18 +313,15 @@ def _fits(
         yield Kind.RATE_LIMIT_EITHER, Accounting.WIRE, wire
 
 
-def _is_open(stream: Stopped) -> bool:
+def _is_open(stream: JudgedStream) -> bool:
     """Whether a stream's own record allows a slower link as the limit."""
     sample = stream.sample
     # Data that stood still for longer than TCP needs to find its rate, not for lack of a CPU.
     stood = sample.plateau_gap_share > TCP_BELOW and not stood_for_cpu(sample)
     if is_above(sample) or lost_to_stops(sample) or _is_robbed(sample) or stood:
         return False
-    return (
-        stream.by_shares
-        or stream.kind in (None, Kind.NOT_DETERMINED)
-        or (stream.kind is Kind.CONGESTION and stood_in_queue(stream.sample))
-    )
+    open_by_itself = stream.by_shares or stream.kind in (None, Kind.NOT_DETERMINED)
+    return open_by_itself or (stream.kind is Kind.CONGESTION and stood_in_queue(sample))
 
 
 def _is_robbed(sample: StreamSample) -> bool:
@@ -415,18 +334,17 @@ def _is_robbed(sample: StreamSample) -> bool:
 
 def _is_of_rate(fit: RateFit) -> bool:
     """Whether messages were lost because the sender exceeded the rate, not at random."""
-    lossy_members = [member for member in fit.members if member.kind in _LOSSY]
-    if not lossy_members:
+    lossy = [member for member in fit.members if member.kind in _LOSSY]
+    if not lossy:
         return True
-    least = min(member.sample.lost_share or 0 for member in lossy_members)
-    other_samples = [member.sample for member in fit.members if member.kind not in _LOSSY]
-    if any(_resent_share(sample) <= LOST_ALONE * least for sample in other_samples):
+    least = min(member.sample.lost_share or 0 for member in lossy)
+    others = [member.sample for member in fit.members if member.kind not in _LOSSY]
+    if any(_resent_share(sample) <= LOST_ALONE * least for sample in others):
         return True
-    columns: dict[tuple[str, int], list[float]] = {}
-    for member in lossy_members:
-        key = (member.sample.protocol, member.sample.message_bytes)
-        columns.setdefault(key, []).append(member.sample.lost_share or 0)
-    shares = [median(shares_of_column) for shares_of_column in columns.values()]
+    shares = [
+        median(member.sample.lost_share or 0 for member in column)
+        for column in grouped(lossy, _column).values()
+    ]
     return fit.tells_accountings and max(shares) - min(shares) >= LOSS_SPAN
 
 
@@ -446,45 +364,37 @@ def _resent_share(sample: StreamSample) -> float:
 # ---- the finding --------------------------------------------------------------------------------
 
 
-def _alike(ways: Sequence[_StoppedWay]) -> Iterator[tuple[_StoppedWay, ...]]:
+def _alike(ways: Sequence[_StoppedWay]) -> list[tuple[_StoppedWay, ...]]:
     """Both directions of a pairing together, if they are limited to one rate in the same way."""
-    if len(ways) == 2:
-        first, second = ways
-        highest = max(first.rate_bit_per_s, second.rate_bit_per_s)
-        near = abs(first.rate_bit_per_s - second.rate_bit_per_s) <= ALIKE * highest
-        if near and (first.kind, first.accounting) == (second.kind, second.accounting):
-            yield first, second
-            return
-    for way in ways:
-        yield (way,)
+    rates = [way.fit.rate_bit_per_s for way in ways]
+    near = max(rates) - min(rates) <= ALIKE * max(rates)
+    causes = {(way.kind, way.accounting) for way in ways}
+    together = len(ways) == 2 and len(causes) == 1 and near
+    return [tuple(ways)] if together else [(way,) for way in ways]
 
 
 def _finding(ways: Sequence[_StoppedWay]) -> Finding:
-    first = ways[0]
-    streams = [stream for way in ways for stream in way.streams]
-    rate = median(way.rate_bit_per_s for way in ways)
+    first, members = ways[0], [member for way in ways for member in way.fit.members]
+    streams = [member.sample for member in members]
+    rate = median(way.fit.rate_bit_per_s for way in ways)
     shares = [stream.ceiling_share for stream in streams if stream.ceiling_share is not None]
     words: dict[str, str] = {}
     sender, receiver = streams[0].sender.host, streams[0].receiver.host
     if sender:
         one_way = _("from {sender} to {receiver}", sender=sender, receiver=receiver)
         words["direction"] = _("both ways") if len(ways) > 1 else one_way
-    # The group has what all of the streams have in common.
-    protocols = {stream.protocol for stream in streams}
-    sizes = {stream.message_bytes for stream in streams}
-    group = Group(
-        streams[0].pairing,
-        protocols.pop() if len(protocols) == 1 else "",
-        sizes.pop() if len(sizes) == 1 else None,
-    )
-    shared = any(member.is_shared for way in ways for member in way.fit.members)
+    shared = any(member.is_shared for member in members)
     if shared:
         words["with_others"] = _("including other traffic")
     if first.accounting in _COUNTED:
         words["counted"] = _COUNTED[first.accounting]
+    # The group has what all of the streams have in common.
+    protocols = {stream.protocol for stream in streams}
+    sizes = {stream.message_bytes for stream in streams}
+    protocol = protocols.pop() if len(protocols) == 1 else ""
     return finding(
         first.kind,
-        group,
+        Group(streams[0].pairing, protocol, sizes.pop() if len(sizes) == 1 else None),
         tuple(dict.fromkeys(stream.cell for stream in streams)),
         {
             "rate_limit_bit_per_s": rate,

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from statistics import fmean
 from typing import Any
 
-from netlab.ethernet import (
-    FCS_BYTES,
-    HEADER_BYTES,
-    MIN_FRAME_BYTES,
-    TAG_BYTES,
-    Link,
-    fragments,
-    ip_version_of,
-    mss_of,
-    packet_wire_bytes,
-)
+from netlab import ethernet
+from netlab.ethernet import Link
 from netlab.results.ceilings import flow_ceiling
 from netlab.results.tcp_series import TcpSeries
 from netlab.trial.record import FlowValues
@@ -52,20 +43,18 @@ class Framing:
 
     def counted_bytes(self, accounting: Accounting) -> int:
         """The bytes that a bottleneck with this accounting counts for the message."""
-        tag = TAG_BYTES if self.vlan else 0
         if accounting is Accounting.WIRE:
-            return sum(packet_wire_bytes(size, vlan=self.vlan) for size in self.packets)
+            return sum(ethernet.packet_wire_bytes(size, vlan=self.vlan) for size in self.packets)
         if accounting is Accounting.PACKET:
             return sum(self.packets)
-        headed = [size + HEADER_BYTES + tag for size in self.packets]
+        header_bytes = ethernet.HEADER_BYTES + (ethernet.TAG_BYTES if self.vlan else 0)
+        headed = [size + header_bytes for size in self.packets]
         if accounting is Accounting.HEADED:
             return sum(headed)
-        return sum(max(size + FCS_BYTES, MIN_FRAME_BYTES) for size in headed)
+        return sum(max(size + ethernet.FCS_BYTES, ethernet.MIN_FRAME_BYTES) for size in headed)
 
     def rate_bit_per_s(self, throughput_bit_per_s: float, accounting: Accounting) -> float:
-        """The rate that a bottleneck with this accounting counts for a payload throughput, in
-        bit/s.
-        """
+        """The rate that such a bottleneck counts for a payload throughput, in bit/s."""
         return throughput_bit_per_s * self.counted_bytes(accounting) / self.payload_bytes
 
     @property
@@ -74,10 +63,8 @@ class Framing:
         return self.payload_bytes / self.counted_bytes(Accounting.WIRE)
 
 
-STEPS_BIT_PER_S = tuple(
-    mbit * 1e6
-    for mbit in (10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000)
-)
+_STEPS_MBIT = (10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000)
+STEPS_BIT_PER_S = tuple(mbit * 1e6 for mbit in _STEPS_MBIT)
 """Rates that links negotiate (IEEE 802.3)."""
 
 STEP_BELOW, STEP_ABOVE = 0.02, 0.005
@@ -88,20 +75,14 @@ UNLIKE_STATED = 0.9
 
 
 def step_of(rate_bit_per_s: float, stated_bit_per_s: float) -> float | None:
-    """The rate of ``STEPS_BIT_PER_S`` that a measured rate on the wire matches.
-
-    Only rates that are lower than the stated rate (``UNLIKE_STATED``) are compared. ``None`` if
-    none of them matches.
+    """The rate of ``STEPS_BIT_PER_S`` that a measured rate on the wire matches; ``None`` if there
+    is none. Only rates lower than the stated rate (``UNLIKE_STATED``) are compared.
     """
-    return next(
-        (
-            step
-            for step in STEPS_BIT_PER_S
-            if step <= UNLIKE_STATED * stated_bit_per_s
-            and (1 - STEP_BELOW) * step <= rate_bit_per_s <= (1 + STEP_ABOVE) * step
-        ),
-        None,
-    )
+    for step in STEPS_BIT_PER_S:
+        is_near = (1 - STEP_BELOW) * step <= rate_bit_per_s <= (1 + STEP_ABOVE) * step
+        if is_near and step <= UNLIKE_STATED * stated_bit_per_s:
+            return step
+    return None
 
 
 def offered_bit_per_s(settings: Mapping[str, Any], message_bytes: int) -> float | None:
@@ -144,19 +125,18 @@ def framing_of(
     """The framing of one UDP message, or of one full TCP segment, on the link, as ``ceiling_of``
     assumes it; ``None`` if the ceiling is not known.
     """
-    size = settings.get("message_bytes")
-    ceiling = ceiling_of(settings, values, prefix, link)
-    if link is None or ceiling is None or not isinstance(size, int):
+    if link is None or ceiling_of(settings, values, prefix, link) is None:
         return None
-    fields, version = FlowValues(values, prefix), ip_version_of(settings)
+    flow, version = FlowValues(values, prefix), ethernet.ip_version_of(settings)
+    size: int = settings["message_bytes"]
     if settings.get("protocol") == "UDP":
-        packets = fragments(size, mtu_bytes=flow_mtu_bytes(fields, link), ip_version=version)
+        mtu_bytes = flow_mtu_bytes(flow, link)
+        packets = ethernet.fragments(size, mtu_bytes=mtu_bytes, ip_version=version)
     else:
         timestamps = values.get(prefix + "tcp_timestamps") is not False
-        largest_mss = mss_of(link.mtu_bytes, ip_version=version, timestamps=timestamps)
-        mss_bytes = fields.mss_bytes
-        size = largest_mss if mss_bytes is None or mss_bytes > largest_mss else mss_bytes
-        packets = (size + link.mtu_bytes - largest_mss,)
+        largest = ethernet.mss_of(link.mtu_bytes, ip_version=version, timestamps=timestamps)
+        size = largest if flow.mss_bytes is None else min(flow.mss_bytes, largest)
+        packets = (size + link.mtu_bytes - largest,)
     rate = link.rate_bit_per_s
     return Framing(payload_bytes=size, packets=packets, vlan=link.vlan, link_rate_bit_per_s=rate)
 
@@ -180,7 +160,16 @@ def plateau_bit_per_s(series: TcpSeries | None) -> float | None:
 
     ``None`` if no rate is that frequent, or if too few steps are known.
     """
-    rates = sorted(_rates(series)) if series is not None else []
+    if series is None:
+        return None
+    rates: list[float] = []
+    points = zip(series.time_us, series.delivered_bytes, strict=False)
+    start = next(points, (0, 0))
+    for point in points:
+        if point[0] - start[0] >= STEP_US:
+            rates.append(8e6 * (point[1] - start[1]) / (point[0] - start[0]))
+            start = point
+    rates.sort()
     if len(rates) < STEPS:
         return None
     spans = (
@@ -190,12 +179,3 @@ def plateau_bit_per_s(series: TcpSeries | None) -> float | None:
     )
     number, first = max(spans, default=(0, 0))
     return fmean(rates[first : first + number]) if number >= MANY * len(rates) else None
-
-
-def _rates(series: TcpSeries) -> Iterator[float]:
-    points = zip(series.time_us, series.delivered_bytes, strict=False)
-    start = next(points, None)
-    for point in points:
-        if start is not None and point[0] - start[0] >= STEP_US:
-            yield 8e6 * (point[1] - start[1]) / (point[0] - start[0])
-            start = point

@@ -14,6 +14,7 @@ from statistics import median
 from netlab.ethernet import above_tolerance
 from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
+from netlab.findings.rates import Accounting
 from netlab.findings.stream_rules import (
     COSTS,
     congested,
@@ -243,7 +244,12 @@ _BY_WAITS: Sequence[tuple[Kind, _Rule]] = (
 throughput. A limit that several trials together show replaces such a wait."""
 
 
-@dataclass(frozen=True, slots=True)
+SHARED, ON_WIRE = 0.015, 1538 / 1514
+"""If other traffic probably used at least this share of the link, it is added to the stream's rate.
+The second value is the bytes on the wire per byte that an interface counts, for full frames."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class JudgedStream:
     """One stream, and its limit according to its own record."""
 
@@ -253,6 +259,22 @@ class JudgedStream:
     by_shares: bool = False
     """Whether the limit was found by shares only: the waits for a CPU, or the traffic of others,
     are large enough to explain the missing throughput, but their effect is not recorded."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other traffic probably used enough of the link to be added to the rate."""
+        return self.sample.likely_others_share >= SHARED
+
+    def rate_bit_per_s(self, accounting: Accounting) -> float:
+        """The stream's rate in bit/s while data flowed, in the bytes that the accounting counts.
+        Probable other traffic is included if it is large enough (``is_shared``).
+        """
+        framing = self.sample.framing
+        if framing is None:
+            return 0.0
+        own = framing.rate_bit_per_s(self.sample.flowing_bit_per_s, accounting)
+        others_rate = self.sample.likely_others_share * framing.link_rate_bit_per_s
+        return own + (ON_WIRE * others_rate if self.is_shared else 0.0)
 
 
 def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedStream:
@@ -382,7 +404,7 @@ def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | No
         medians[name] = (
             median(known_values) if known_values and len(known_values) == len(values) else None
         )
-    if kind.limit is not None and kind.severity == "warning" and samples:
+    if kind.is_costly and samples:
         medians["costs_share"] = median(cost_of(kind, sample) for sample in samples)
     return medians
 

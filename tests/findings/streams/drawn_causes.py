@@ -12,8 +12,8 @@ from made_samples import ACCOUNT, IDLE, SECOND_NS, changed, losses_of, tcp, udp
 from netlab.ethernet import fragments
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Kind
-from netlab.findings.link_limits import ON_WIRE
 from netlab.findings.rates import Accounting, Framing
+from netlab.findings.stream_limits import ON_WIRE
 
 STATED = 1e8
 TIMESTAMPS = (1500,)

@@ -14,16 +14,13 @@ from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.link_limits import (
     RateFit,
-    Stopped,
     _alike,
-    _fills_stated,
     _finding,
     _fits,
     _is_of_rate,
     _is_robbed,
     _one_way,
     _resent_share,
-    _stated,
     _StoppedWay,
     link_limits,
 )
@@ -39,7 +36,7 @@ def fit_of(
 ) -> RateFit:
     """Streams that are limited to one rate, all with one limit by their own records."""
     return RateFit(
-        members=tuple(Stopped(place, sample, kind) for place, sample in enumerate(samples)),
+        members=tuple(JudgedStream(sample, kind) for sample in samples),
         rate_bit_per_s=rate,
         ceilings=ceilings,
         columns=1,
@@ -69,15 +66,23 @@ def lossy(lost: int | None, size: int = 1472, sent: int = 100) -> StreamSample:
     [(98.0, 0.015, True), (97.9, 0.015, False), (98.0, 0.0149, False)],
 )
 def test_streams_fill_the_stated_link_from_98_percent_of_it_together_with_other_traffic(
-    rate: float, others: float, *, fills: bool
+    rate: float, others: float, *, fills: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert _fills_stated(fit_of(tcp(likely_others_share=others), rate=rate), 100.0) is fills
+    """Then the streams do not show a rate of their own."""
+    frames = Framing(payload_bytes=1448, packets=(1500,), vlan=False, link_rate_bit_per_s=100.0)
+    fit = fit_of(tcp(framing=frames, likely_others_share=others), rate=rate)
+    either = (Kind.RATE_LIMIT_EITHER, Accounting.WIRE, fit)
+    monkeypatch.setattr(module, "_fits", lambda _pool, _all: iter([either]))
+    assert (_one_way([]) is None) is fills
 
 
-def test_the_stated_rate_is_that_of_the_streams_framing_and_0_if_it_is_not_known() -> None:
+def test_the_stated_rate_is_that_of_the_streams_framing(monkeypatch: pytest.MonkeyPatch) -> None:
     frames = Framing(payload_bytes=1448, packets=(1500,), vlan=False, link_rate_bit_per_s=1e9)
-    assert _stated(fit_of(tcp(framing=frames))) == 1e9
-    assert _stated(fit_of(tcp(framing=None))) == 0.0
+    either = (Kind.RATE_LIMIT_EITHER, Accounting.WIRE, fit_of(tcp(framing=frames)))
+    monkeypatch.setattr(module, "_fits", lambda _pool, _all: iter([either]))
+    way = _one_way([])
+    assert way is not None
+    assert way.stated_bit_per_s == 1e9
 
 
 @pytest.mark.parametrize(
@@ -106,7 +111,7 @@ def test_loss_is_of_a_rate_if_another_stream_at_it_lost_at_most_a_tenth(
     lost: int | None, lost_of_other: int, *, is_of_rate: bool
 ) -> None:
     fit = fit_of(lossy(lost), kind=Kind.LOSS_LIMIT_PATH)
-    other = Stopped(1, lossy(lost_of_other), Kind.NOT_DETERMINED)
+    other = JudgedStream(lossy(lost_of_other), Kind.NOT_DETERMINED)
     assert _is_of_rate(changed(fit, members=(*fit.members, other))) is is_of_rate
 
 
@@ -174,12 +179,12 @@ def test_a_finding_about_one_stream_states_its_rate_its_direction_and_its_group(
     assert found == expected
 
 
-def columns(*wire_rates: float) -> list[Stopped]:
+def columns(*wire_rates: float) -> list[JudgedStream]:
     """Three trials of each of three message sizes, with these rates on the wire.
 
     Their packets have 1500, 1400 and 1300 bytes, and their wire ceilings are far apart.
     """
-    streams: list[Stopped] = []
+    streams: list[JudgedStream] = []
     for rate, packet, payload in zip(
         wire_rates, (1500, 1400, 1300), (1400, 1200, 900), strict=True
     ):
@@ -194,11 +199,11 @@ def columns(*wire_rates: float) -> list[Stopped]:
                 throughput_bit_per_s=rate * payload / (packet + 38),
                 framing=frames,
             )
-            streams.append(Stopped(len(streams), sample, Kind.NOT_DETERMINED))
+            streams.append(JudgedStream(sample, Kind.NOT_DETERMINED))
     return streams
 
 
-def kinds_of(streams: Sequence[Stopped]) -> list[tuple[Kind, Accounting]]:
+def kinds_of(streams: Sequence[JudgedStream]) -> list[tuple[Kind, Accounting]]:
     return [(kind, accounting) for kind, accounting, _fit in _fits(streams, streams)]
 
 
@@ -248,4 +253,4 @@ def test_if_the_first_explanation_is_refuted_the_next_one_is_judged(
     monkeypatch.setattr(module, "_fits", fits)
     way = _one_way([])
     assert way is not None
-    assert (way.kind, way.rate_bit_per_s) == (Kind.RATE_LIMIT_EITHER, 5e7)
+    assert (way.kind, way.fit.rate_bit_per_s) == (Kind.RATE_LIMIT_EITHER, 5e7)

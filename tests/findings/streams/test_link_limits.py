@@ -11,7 +11,7 @@ from made_samples import ACCOUNT, IDLE, changed, losses_of
 
 from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Group, Kind, finding
-from netlab.findings.link_limits import LinkLimit, RateFit, Stopped, fitted, link_limits
+from netlab.findings.link_limits import LinkLimit, RateFit, fitted, link_limits
 from netlab.findings.rates import Accounting
 from netlab.findings.stream_limits import JudgedStream
 
@@ -87,7 +87,8 @@ def test_both_directions_beside_other_traffic_are_one_finding_with_the_rate_of_a
         for trial in (1, 2, 3)
     ]
     (limit,) = unexplained([*forth, *back])
-    assert limit.members == limit.shared == {*range(6)}
+    assert limit.members == limit.shared
+    assert {member.sample for member in limit.members} == {*forth, *back}
     assert (limit.finding.kind, limit.finding.group) == (
         Kind.RATE_LIMIT_EITHER,
         Group("LL", "TCP", 1448),
@@ -129,7 +130,7 @@ def test_a_slower_link_limits_all_unpaced_streams_at_98_percent_of_its_rate() ->
     (limit,) = link_limits(
         [JudgedStream(sample, kind) for sample, kind in zip(samples, kinds, strict=True)]
     )
-    assert limit.members == {0, 1, 2, 3}
+    assert {member.sample for member in limit.members} == {*samples[:4]}
     assert [limit.finding.evidence[name] for name in ("trials", "of_trials")] == [4, 5]
 
 
@@ -194,7 +195,7 @@ def test_one_of_three_trials_may_be_1_percent_below_the_rate_if_its_wait_is_twic
 ) -> None:
     waiting: StreamEnd = changed(IDLE, host="b", run_queue_delay_ns=wait_ns)
     samples = [on_wire(1, 6_400), on_wire(2, 6_400), on_wire(3, segments_per_s, sender=waiting)]
-    streams = [Stopped(place, sample, None) for place, sample in enumerate(samples)]
+    streams = [JudgedStream(sample, None) for sample in samples]
     assert (fitted(streams, streams, Accounting.WIRE) is not None) is found
 
 

@@ -8,8 +8,9 @@ import pytest
 from made_samples import IDLE, changed, tcp, udp
 
 from netlab.findings.derived import StreamSample
-from netlab.findings.link_limits import RateFit, Stopped, _ceilings, _of_cells, fitted
+from netlab.findings.link_limits import RateFit, _ceilings, _of_cells, fitted
 from netlab.findings.rates import Accounting, Framing
+from netlab.findings.stream_limits import JudgedStream
 
 WIRE_BYTES = 1538
 """A packet of 1500 bytes, with everything around it on the wire."""
@@ -40,25 +41,27 @@ def at(units: int, cell: str = "a", waited: float = 0.0, **changes: Any) -> Stre
 
 def fit_of(*pool: StreamSample, beside: tuple[StreamSample, ...] = ()) -> RateFit | None:
     """The rate of a pool, beside other streams of its direction."""
-    streams = [Stopped(place, sample, None) for place, sample in enumerate((*pool, *beside))]
+    streams = [JudgedStream(sample, None) for sample in (*pool, *beside)]
     return fitted(streams[: len(pool)], streams, Accounting.WIRE)
 
 
 def members(*pool: StreamSample, beside: tuple[StreamSample, ...] = ()) -> list[int] | None:
-    fit = fit_of(*pool, beside=beside)
-    return None if fit is None else [member.place for member in fit.members]
+    """The places of the streams at a rate, or of those below it for a known reason."""
+    streams = [JudgedStream(sample, None) for sample in (*pool, *beside)]
+    fit = fitted(streams[: len(pool)], streams, Accounting.WIRE)
+    return None if fit is None else [streams.index(member) for member in fit.members]
 
 
 def test_other_traffic_is_added_to_a_rate_in_bytes_on_the_wire_from_1_5_percent_of_the_link() -> (
     None
 ):
     def rate(others_share: float) -> float:
-        stream = Stopped(0, at(1_000, likely_others_share=others_share), None)
+        stream = JudgedStream(at(1_000, likely_others_share=others_share), None)
         return stream.rate_bit_per_s(Accounting.WIRE)
 
     assert rate(0.0149) == 1_538_000.0
     assert rate(0.015) == pytest.approx(1_538_000 + 1_500_000 * 1538 / 1514)
-    assert Stopped(0, at(1_000, framing=None), None).rate_bit_per_s(Accounting.WIRE) == 0.0
+    assert JudgedStream(at(1_000, framing=None), None).rate_bit_per_s(Accounting.WIRE) == 0.0
 
 
 def test_a_rate_is_the_median_of_its_streams_with_its_spread_by_every_other_accounting() -> None:
@@ -161,7 +164,7 @@ def test_wire_ceilings_count_as_different_from_5_percent_apart() -> None:
             if sample.framing is not None
         ]
         return _ceilings(
-            Stopped(0, changed(sample, framing=framing), None)
+            JudgedStream(changed(sample, framing=framing), None)
             for sample, framing in zip(samples, frames, strict=True)
         )
 
@@ -172,6 +175,6 @@ def test_wire_ceilings_count_as_different_from_5_percent_apart() -> None:
 
 def test_the_rate_of_each_cell_is_the_median_of_its_own_trials() -> None:
     cells = ["a", "b", "a", "b", "a"]
-    streams = [Stopped(place, at(1, cell), None) for place, cell in enumerate(cells)]
-    rates = dict(enumerate([1.0, 10.0, 2.0, 30.0, 9.0]))
-    assert _of_cells(streams, rates) == {"a": 2.0, "b": 20.0}
+    streams = [JudgedStream(at(1, cell), None) for cell in cells]
+    rates = dict(zip(streams, [1.0, 10.0, 2.0, 30.0, 9.0], strict=True))
+    assert _of_cells(streams, rates) == (2.0, 20.0)
