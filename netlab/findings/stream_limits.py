@@ -12,35 +12,11 @@ from operator import attrgetter
 from statistics import median
 
 from netlab.ethernet import above_tolerance
+from netlab.findings import stream_rules as rules
 from netlab.findings.derived import StreamEnd, StreamSample
-from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
+from netlab.findings.finding import Finding, Kind, finding, grouped, in_trials
 from netlab.findings.rates import Accounting
-from netlab.findings.stream_rules import (
-    COSTS,
-    congested,
-    core_saturated,
-    costs,
-    crowded_out,
-    host_drops,
-    is_shared,
-    path_loss,
-    receive_queue_drops,
-    receiver_costs,
-    receiver_on_cpu,
-    receiver_shut,
-    robbed,
-    send_buffer_limited,
-    sender_in_calls,
-    sender_on_cpu,
-    sender_queue_drops,
-    starved,
-    takes,
-    throttled,
-    unplaced_loss,
-    wants_cpu,
-    window_limited,
-)
-from netlab.findings.stream_rules import receiver_held_up as held_up
+from netlab.findings.stream_rules import COSTS, robbed, starved, takes, throttled
 from netlab.findings.traffic import way
 from netlab.messages import _
 
@@ -55,7 +31,7 @@ MOSTLY = 0.75
 """Minimum share of the missing throughput that all parts together must explain."""
 
 _QUOTAS = (Kind.CPU_WAIT_SENDER_QUOTA, Kind.CPU_WAIT_RECEIVER_QUOTA)
-_STARVED = (Kind.CPU_WAIT_SENDER_PROGRAMS, Kind.CPU_WAIT_RECEIVER_PROGRAMS)
+_PROGRAMS = (Kind.CPU_WAIT_SENDER_PROGRAMS, Kind.CPU_WAIT_RECEIVER_PROGRAMS)
 
 STEADY_TRIALS, STEADY = 3, 0.2
 """Minimum number of trials in which others probably used the same share of the link, and maximum
@@ -71,38 +47,35 @@ def with_steady_others(samples: Iterable[StreamSample]) -> tuple[StreamSample, .
     others, their ``others_doubt_share`` is set to 0.
     """
     streams = tuple(samples)
-    ways: dict[tuple[str, str, str], list[float]] = {}
-    for sample in streams:
-        ways.setdefault(_way(sample), []).append(sample.likely_others_share)
-    steady = {
-        way
-        for way, shares in ways.items()
-        if len(shares) >= STEADY_TRIALS
-        and min(shares) >= LEAST_OTHERS
-        and max(shares) - min(shares) <= STEADY * median(shares)
-    }
-    return tuple(
-        sample.but(others_doubt_share=0.0) if _way(sample) in steady else sample
-        for sample in streams
-    )
-
-
-def _way(sample: StreamSample) -> tuple[str, str, str]:
-    return sample.pairing, sample.sender.host, sample.receiver.host
+    steady: set[StreamSample] = set()
+    for of_way in grouped(streams, lambda s: (s.pairing, s.sender.host, s.receiver.host)).values():
+        shares = [sample.likely_others_share for sample in of_way]
+        differ_by = max(shares) - min(shares)
+        enough = len(shares) >= STEADY_TRIALS and min(shares) >= LEAST_OTHERS
+        if enough and differ_by <= STEADY * median(shares):
+            steady |= {*of_way}
+    return tuple(s.but(others_doubt_share=0.0) if s in steady else s for s in streams)
 
 
 def parts_of(sample: StreamSample) -> Parts:
     """The parts: each end's waits for a CPU as a share of the time, and the traffic of others as a
     share of the link.
     """
-    parts: Parts = {}
-    for number, end in enumerate(sample.ends):
-        for kind in _waits(end, number):
-            parts[kind] = max(parts.get(kind, 0.0), end.waited_share)
+    parts = _waits(sample)
     others_share, doubt = sample.likely_others_share, sample.others_doubt_share
     if others_share >= LEAST_OTHERS and others_share >= CERTAIN * doubt:
         parts[Kind.OTHER_TRAFFIC] = others_share
     return parts
+
+
+def _waits(sample: StreamSample) -> Parts:
+    waits: Parts = {}
+    for end, quota, programs in zip(sample.ends, _QUOTAS, _PROGRAMS, strict=True):
+        causes = ((throttled, quota), (robbed, Kind.CPU_WAIT_STEAL), (starved, programs))
+        kind = next((kind for cause, kind in causes if cause(end)), None)
+        if kind is not None:
+            waits[kind] = max(waits.get(kind, 0.0), end.waited_share)
+    return waits
 
 
 def largest_beside_others(sample: StreamSample) -> Kind | None:
@@ -134,18 +107,11 @@ def wait_for_cpu(sample: StreamSample) -> Kind | None:
 
     ``None`` if waits cost less, if TCP has no plateau, or if no end waited.
     """
-    plateau, ceiling = sample.plateau_bit_per_s, sample.ceiling_bit_per_s
-    if plateau is None or not ceiling or not stood_for_cpu(sample):
+    plateau, ceiling, waits = sample.plateau_bit_per_s, sample.ceiling_bit_per_s, _waits(sample)
+    if plateau is None or not ceiling or not waits or not stood_for_cpu(sample):
         return None
-    plateau_gap_share = (plateau - sample.throughput_bit_per_s) / ceiling
-    waits = {
-        kind: end.waited_share
-        for number, end in enumerate(sample.ends)
-        for kind in _waits(end, number)
-    }
-    if not waits or plateau_gap_share < 1 - plateau / ceiling:
-        return None
-    return max(waits, key=lambda kind: waits[kind])
+    gap_share = (plateau - sample.throughput_bit_per_s) / ceiling
+    return max(waits, key=lambda kind: waits[kind]) if gap_share >= 1 - plateau / ceiling else None
 
 
 def cost_of(kind: Kind, sample: StreamSample) -> float:
@@ -156,15 +122,6 @@ def cost_of(kind: Kind, sample: StreamSample) -> float:
     """
     missing_share = sample.missing_share
     return min(missing_share, parts_of(sample).get(kind, missing_share))
-
-
-def _waits(end: StreamEnd, number: int) -> Iterator[Kind]:
-    if throttled(end):
-        yield _QUOTAS[number]
-    elif robbed(end):
-        yield Kind.CPU_WAIT_STEAL
-    elif starved(end):
-        yield _STARVED[number]
 
 
 FILLED, FILLED_BOTH_WAYS = 0.98, 0.96
@@ -193,51 +150,50 @@ def _takes(sample: StreamSample, best: float | None) -> bool:
     return takes(sample, sample.sender, best)
 
 
-def _wants(sample: StreamSample, _best: float | None) -> bool:
-    return wants_cpu(sample.sender)
-
-
 def _never_idle(sample: StreamSample, best: float | None) -> bool:
-    return wants_cpu(sample.sender) and takes(sample, sample.sender, best)
+    return rules.wants_cpu(sample.sender) and takes(sample, sample.sender, best)
 
 
 _RULES: Sequence[tuple[Kind, _Rule]] = (
     # First the causes of missing CPU time, then their effects: a receiver without a CPU closes
     # its window and drops messages; a sender without a CPU makes fewer calls.
-    (Kind.CPU_WAIT_RECEIVER_QUOTA, _wait(throttled, "receiver", held_up)),
+    (Kind.CPU_WAIT_RECEIVER_QUOTA, _wait(throttled, "receiver", rules.receiver_held_up)),
     (Kind.CPU_WAIT_SENDER_QUOTA, _wait(throttled, "sender", _takes)),
-    (Kind.CPU_WAIT_STEAL, _wait(robbed, "receiver", held_up)),
-    (Kind.CPU_WAIT_STEAL, _wait(robbed, "sender", _wants)),
-    (Kind.BUFFER_LIMIT_RECEIVER, _of(window_limited)),  # too small for this round trip
-    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, _wait(starved, "receiver", held_up)),
+    (Kind.CPU_WAIT_STEAL, _wait(robbed, "receiver", rules.receiver_held_up)),
+    (Kind.CPU_WAIT_STEAL, _wait(robbed, "sender", lambda it, _best: rules.wants_cpu(it.sender))),
+    (Kind.BUFFER_LIMIT_RECEIVER, _of(rules.window_limited)),  # too small for this round trip
+    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, _wait(starved, "receiver", rules.receiver_held_up)),
     (Kind.CPU_WAIT_SENDER_PROGRAMS, _wait(starved, "sender", _never_idle)),
     # Before the call rate: a thread that is always on its CPU may be inside its send calls.
-    (Kind.CPU_BOUND_SENDER, _of(sender_on_cpu)),
-    (Kind.CPU_BOUND_RECEIVER, _of(receiver_on_cpu)),
-    (Kind.SENDER_CALL_RATE, _of(sender_in_calls)),
+    (Kind.CPU_BOUND_SENDER, _of(rules.sender_on_cpu)),
+    (Kind.CPU_BOUND_RECEIVER, _of(rules.receiver_on_cpu)),
+    (Kind.SENDER_CALL_RATE, _of(rules.sender_in_calls)),
     # If others fill the link, no room is left on it, whatever TCP waits for.
-    (Kind.OTHER_TRAFFIC, _of(crowded_out)),
-    (Kind.BUFFER_LIMIT_SENDER, _of(send_buffer_limited)),
-    (Kind.LOSS_LIMIT_SOCKET, _of(receive_queue_drops)),
-    (Kind.LOSS_LIMIT_HOST, _of(host_drops)),
-    (Kind.LOSS_LIMIT_SENDER_QUEUE, _of(sender_queue_drops)),
-    (Kind.SATURATED_CORE, _of(core_saturated)),
+    (Kind.OTHER_TRAFFIC, _of(rules.crowded_out)),
+    (Kind.BUFFER_LIMIT_SENDER, _of(rules.send_buffer_limited)),
+    (Kind.LOSS_LIMIT_SOCKET, _of(rules.receive_queue_drops)),
+    (Kind.LOSS_LIMIT_HOST, lambda it, _best: rules.lost_at(it, *rules.IN_HOSTS)),
+    (Kind.LOSS_LIMIT_SENDER_QUEUE, _of(rules.sender_queue_drops)),
+    (Kind.SATURATED_CORE, _of(rules.core_saturated)),
     # The path is the limit only if no host is.
-    (Kind.CONGESTION, _of(congested)),
-    (Kind.LOSS_LIMIT_PATH, _of(path_loss)),
-    (Kind.LOSS_LIMIT_UNKNOWN, _of(unplaced_loss)),
-    (Kind.CPU_WAIT_RECEIVER_QUOTA, _wait(throttled, "receiver", receiver_shut)),
-    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, _wait(starved, "receiver", receiver_shut)),
+    (Kind.CONGESTION, _of(rules.congested)),
+    (Kind.LOSS_LIMIT_PATH, lambda it, _best: rules.lost_at(it, Kind.LOSS_PATH)),
+    (Kind.LOSS_LIMIT_UNKNOWN, lambda it, _best: rules.lost_at(it, Kind.LOSS_UNKNOWN)),
+    (Kind.CPU_WAIT_RECEIVER_QUOTA, _wait(throttled, "receiver", rules.receiver_shut)),
+    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, _wait(starved, "receiver", rules.receiver_shut)),
 )
 """The first rule that holds gives the limit."""
 
 _BY_WAITS: Sequence[tuple[Kind, _Rule]] = (
-    (Kind.CPU_WAIT_RECEIVER_QUOTA, _wait(throttled, "receiver", receiver_costs)),
-    (Kind.CPU_WAIT_STEAL, lambda it, best: any(robbed(e) and costs(it, e, best) for e in it.ends)),
-    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, _wait(starved, "receiver", receiver_costs)),
+    (Kind.CPU_WAIT_RECEIVER_QUOTA, _wait(throttled, "receiver", rules.receiver_costs)),
+    (
+        Kind.CPU_WAIT_STEAL,
+        lambda it, best: any(robbed(e) and rules.costs(it, e, best) for e in it.ends),
+    ),
+    (Kind.CPU_WAIT_RECEIVER_PROGRAMS, _wait(starved, "receiver", rules.receiver_costs)),
     (
         Kind.CPU_WAIT_SENDER_PROGRAMS,
-        _wait(starved, "sender", lambda it, best: costs(it, it.sender, best)),
+        _wait(starved, "sender", lambda it, best: rules.costs(it, it.sender, best)),
     ),
 )
 """Waits whose effect is not recorded. Such a wait must explain at least half of the missing
@@ -310,8 +266,8 @@ def _by_shares(sample: StreamSample, best_bit_per_s: float | None) -> JudgedStre
         return JudgedStream(sample, largest, by_shares=True)
     # If TCP has a plateau (its rate while data flow), the cost of its waits is known, and
     # ``wait_for_cpu`` has judged it.
-    rules = () if is_shared(sample) or sample.plateau_bit_per_s is not None else _BY_WAITS
-    for kind, rule in rules:
+    is_judged = rules.is_shared(sample) or sample.plateau_bit_per_s is not None
+    for kind, rule in () if is_judged else _BY_WAITS:
         if rule(sample, best_bit_per_s):
             return JudgedStream(sample, kind, by_shares=True)
     return JudgedStream(sample, Kind.NOT_DETERMINED if is_all_known(sample) else None)
@@ -354,23 +310,15 @@ def is_above(sample: StreamSample) -> bool:
 
 def is_all_known(sample: StreamSample) -> bool:
     """Whether a stream's record has all values that the rules need."""
-    ends: Sequence[float | None] = (
-        sample.sender.thread_share,
-        sample.sender.run_queue_share,
-        sample.receiver.run_queue_share,
-        sample.queue_full_share,
-    )
+    sender, receiver, losses = sample.sender, sample.receiver, sample.losses
+    values = [sample.ceiling_bit_per_s, sample.queue_full_share]
+    values += [sender.thread_share, sender.run_queue_share, receiver.run_queue_share]
     if sample.protocol == "TCP":
-        counters_known = None not in (sample.cwnd_limited_share, sample.tcp.retransmissions)
+        values += [sample.cwnd_limited_share, sample.tcp.retransmissions]
     else:
-        losses = sample.losses
-        counters_known = sample.lost_share is not None and None not in (
-            losses.receive_queue,
-            losses.local,
-        )
-    both_judged = sample.sender.judged and sample.receiver.judged
-    has_wire = sample.ceiling_bit_per_s is not None and not sample.same_host
-    return has_wire and both_judged and counters_known and sample.streams == 1 and None not in ends
+        values += [sample.lost_share, losses.receive_queue, losses.local]
+    both_judged = sender.judged and receiver.judged
+    return both_judged and sample.streams == 1 and not sample.same_host and None not in values
 
 
 FIGURES: Mapping[str, str] = {
@@ -413,36 +361,26 @@ def words(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, str]:
     """Evidence that is not a number, if it is the same in all of these trials."""
     if kind is not Kind.OTHER_TRAFFIC:
         return {}
-    traffic_of_trials = [sample.reported_others for sample in trials]
-    places = {
-        (traffic.host, traffic.receiving) for traffic in traffic_of_trials if traffic is not None
-    }
-    if len(places) != 1 or None in traffic_of_trials:
-        return {}
-    ((host, receiving),) = places
-    return {"at_host": host, "way": way(receiving=receiving)}
+    reported = [sample.reported_others for sample in trials]
+    places = {None if it is None else (it.host, it.receiving) for it in reported}
+    place = places.pop() if len(places) == 1 else None
+    return {} if place is None else {"at_host": place[0], "way": way(receiving=place[1])}
 
 
 def findings_of(
     samples: Iterable[StreamSample], kind_of: Callable[[StreamSample], Kind | None]
 ) -> Iterator[Finding]:
     """One finding per group and kind, over the cells where more than half of the trials show it."""
-    groups: dict[Group, dict[str, list[StreamSample]]] = {}
-    for sample in samples:
-        groups.setdefault(sample.group, {}).setdefault(sample.cell, []).append(sample)
-    for group, cells in groups.items():
-        cells_of_kind: dict[Kind, dict[str, list[StreamSample]]] = {}
-        for cell, trials in cells.items():
-            kinds = [kind_of(trial) for trial in trials]
-            main = max(kinds, key=kinds.count)
-            if main is not None and 2 * kinds.count(main) > len(kinds):
-                showing = [trial for trial, kind in zip(trials, kinds, strict=True) if kind is main]
-                cells_of_kind.setdefault(main, {})[cell] = showing
-        for kind, shown_cells in cells_of_kind.items():
-            trials = [trial for showing in shown_cells.values() for trial in showing]
-            yield finding(
-                kind, group, tuple(shown_cells), evidence(kind, trials), trials=trials_of(trials)
-            )
+    for group, of_group in grouped(samples, lambda sample: sample.group).items():
+        shown: dict[Kind, list[StreamSample]] = {}
+        for trials in grouped(of_group, lambda sample: sample.cell).values():
+            for kind, showing in grouped(trials, kind_of).items():
+                if kind is not None and 2 * len(showing) > len(trials):
+                    shown.setdefault(kind, []).extend(showing)
+        for kind, showing in shown.items():
+            cells = tuple(dict.fromkeys(sample.cell for sample in showing))
+            figures = evidence(kind, showing)
+            yield finding(kind, group, cells, figures, trials=trials_of(showing))
 
 
 def trials_of(samples: Sequence[StreamSample]) -> tuple[tuple[str, int], ...]:
@@ -456,13 +394,13 @@ def trial_count_words(
     """The word ``in_trials`` of a finding: a text with the number of the cells' trials that are in
     ``samples``. Empty if all of them are.
     """
-    if len(samples) == len(all_samples):
+    number = len(all_samples)
+    if len(samples) == number:
         return {}
     if len(samples) == 1 and len({sample.cell for sample in all_samples}) == 1:
-        (only,) = samples
-        word = _("in trial {trial} of {trials}", trial=only.trial, trials=len(all_samples))
+        word = _("in trial {trial} of {trials}", trial=samples[0].trial, trials=number)
         return {"in_trials": word}
-    return in_trials(len(samples), len(all_samples))
+    return in_trials(len(samples), number)
 
 
 def cells_mostly(findings: Iterable[Finding], samples: Iterable[StreamSample]) -> frozenset[str]:

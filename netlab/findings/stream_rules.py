@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from netlab.findings.derived import StreamEnd, StreamSample
-from netlab.findings.finding import Conditions, Finding, Group, Kind, finding, in_trials
+from netlab.findings.finding import Finding, Group, Kind, finding, grouped, in_trials
 from netlab.findings.traffic import way
 from netlab.messages import Message, _
 
@@ -141,12 +141,17 @@ def _as_fast_as(sample: StreamSample, best_bit_per_s: float | None) -> bool:
 def _missing(sample: StreamSample, best_bit_per_s: float | None) -> float:
     """Missing throughput, as a share of the possible throughput; 1 if that is not known."""
     throughput = sample.throughput_bit_per_s
-    targets = (sample.ceiling_bit_per_s, sample.offered_bit_per_s)
-    target = min((rate for rate in targets if rate), default=None)
+    target = _target(sample)
     missing_share = 1.0 if target is None else 1 - throughput / target
     if best_bit_per_s is None or best_bit_per_s <= throughput:
         return missing_share
     return min(missing_share, 1 - throughput / best_bit_per_s)
+
+
+def _target(sample: StreamSample) -> float | None:
+    """The ceiling or the offered rate, whichever is lower."""
+    rates = (sample.ceiling_bit_per_s, sample.offered_bit_per_s)
+    return min((rate for rate in rates if rate), default=None)
 
 
 def receiver_held_up(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
@@ -167,11 +172,9 @@ def receiver_shut(sample: StreamSample, best_bit_per_s: float | None = None) -> 
     waits for a CPU, and the time in which its receive window was closed or its queue was full.
     """
     shut = _shut_share(sample)
-    return (
-        shut is not None
-        and shut >= COSTS * _missing(sample, best_bit_per_s)
-        and costs(sample, sample.receiver, best_bit_per_s)
-    )
+    if shut is None or shut < COSTS * _missing(sample, best_bit_per_s):
+        return False
+    return costs(sample, sample.receiver, best_bit_per_s)
 
 
 def receiver_costs(sample: StreamSample, best_bit_per_s: float | None = None) -> bool:
@@ -205,24 +208,17 @@ def sender_on_cpu(sample: StreamSample) -> bool:
 
 def receiver_behind(sample: StreamSample) -> bool:
     """Whether the receive queue was full most of the time: the receiver did not keep up."""
-    full = sample.queue_full_share
-    return (
-        sample.receiver.judged
-        and (sample.queue_looks or 0) >= QUEUE_LOOKS
-        and full is not None
-        and full > QUEUE_FULL
-    )
+    sampled = sample.receiver.judged and (sample.queue_looks or 0) >= QUEUE_LOOKS
+    return sampled and (sample.queue_full_share or 0) > QUEUE_FULL
 
 
 def receiver_on_cpu(sample: StreamSample) -> bool:
-    """Whether the receiver did not keep up.
-
-    Its queue was full, or nearly every receive call found data and its thread was on a CPU for
-    most of the window.
+    """Whether the receiver did not keep up: its queue was full, or nearly every receive call found
+    data and its thread was on a CPU for most of the window.
     """
-    useful, on_cpu = sample.useful_share, sample.receiver.thread_share
-    never_idle = useful is not None and useful >= USEFUL and (on_cpu or 0) >= HURRIES
-    return receiver_behind(sample) or (sample.receiver.judged and never_idle)
+    receiver = sample.receiver
+    hurries = receiver.judged and (receiver.thread_share or 0) >= HURRIES
+    return receiver_behind(sample) or (hurries and (sample.useful_share or 0) >= USEFUL)
 
 
 def core_saturated(sample: StreamSample) -> bool:
@@ -259,21 +255,14 @@ def sender_in_calls(sample: StreamSample) -> bool:
     take as long as a message is on the wire. So the room in the socket is sampled. This works for
     small messages only: a call may wait in the middle of a large message.
     """
-    buffer_bytes = sample.send_buffer_bytes
-    if (
-        not _may_be_the_senders(sample)
-        or buffer_bytes is None
-        or OF_BUFFER * sample.message_bytes > buffer_bytes
-        or (sample.room_looks or 0) < LOOKS
-        or (sample.room_share or 0) < ROOM
-    ):
-        return False
-    inside, ordinary = sample.in_calls_share, sample.in_ordinary_calls_share
+    small = OF_BUFFER * sample.message_bytes <= (sample.send_buffer_bytes or 0)
+    has_room = (sample.room_looks or 0) >= LOOKS and (sample.room_share or 0) >= ROOM
     return (
-        inside is not None
-        and ordinary is not None
-        and inside >= IN_CALLS
-        and ordinary >= IN_ORDINARY_CALLS
+        _may_be_the_senders(sample)
+        and small
+        and has_room
+        and (sample.in_calls_share or 0) >= IN_CALLS
+        and (sample.in_ordinary_calls_share or 0) >= IN_ORDINARY_CALLS
     )
 
 
@@ -285,20 +274,13 @@ def _may_be_the_senders(sample: StreamSample) -> bool:
     """
     if sample.paced or not sample.sender.judged:
         return False
-    delivered = sample.delivered_share
-    return sample.protocol == "TCP" or (
-        delivered is not None and delivered >= DELIVERED and not sent_enough(sample)
-    )
+    delivered = (sample.delivered_share or 0) >= DELIVERED
+    return sample.protocol == "TCP" or (delivered and not sent_enough(sample))
 
 
 def sent_enough(sample: StreamSample) -> bool:
     """Whether a sender over UDP sent what the wire carries, or the whole offered rate."""
-    sent_rate, ceiling, offered_rate = (
-        sample.sent_bit_per_s,
-        sample.ceiling_bit_per_s,
-        sample.offered_bit_per_s,
-    )
-    target = min((rate for rate in (ceiling, offered_rate) if rate), default=None)
+    sent_rate, target = sample.sent_bit_per_s, _target(sample)
     return sent_rate is not None and target is not None and sent_rate >= SENT_ENOUGH * target
 
 
@@ -339,12 +321,12 @@ UNHANDLED_PER_S = 2
 """Foreign frames per second that Linux may count as dropped by an interface: frames of protocols
 without a handler, such as a switch's own (STP, LLDP)."""
 
-_IN_HOSTS: Mapping[Kind, Message] = {
+IN_HOSTS: Mapping[Kind, Message] = {
     Kind.LOSS_BACKLOG: _("in the backlog of its CPUs"),
     Kind.LOSS_INTERFACE: _("at its interface"),
     Kind.LOSS_QUEUE: _("in the queue in front of its interface"),
 }
-_IN_WORDS: Mapping[Kind, Message] = {**_IN_HOSTS, Kind.LOSS_PATH: _("on the path")}
+_IN_WORDS: Mapping[Kind, Message] = {**IN_HOSTS, Kind.LOSS_PATH: _("on the path")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +344,7 @@ class PlacedLoss:
 
 def placed(sample: StreamSample) -> PlacedLoss | None:
     """Where a stream lost messages (over TCP: segments); ``None`` if it lost none."""
-    losses = lost_of(sample)
+    losses = sample.losses.lost if sample.protocol == "UDP" else sample.tcp.retransmissions
     if not losses or sample.imported:
         return None
     counts = _counts(sample)
@@ -377,12 +359,10 @@ def placed(sample: StreamSample) -> PlacedLoss | None:
     )
     if earlier_drops + other_drops >= COVERED * losses:
         place = max(_PLACES, key=lambda name: certain.get(name, 0))
-        kind, end = _PLACES[place]
-        host = sample.receiver.host if end == "receiver" else sample.sender.host
-        return PlacedLoss(kind, host, losses, certain[place])
+        kind, role = _PLACES[place]
+        return PlacedLoss(kind, getattr(sample, role).host, losses, certain[place])
     drops = sum(count or 0 for count in counts.values())
     ours = sum(max(0, (count or 0) - _unhandled(place, sample)) for place, count in counts.items())
-    unknown = next((place for place, count in counts.items() if count is None), None)
     # Frames that cannot be distinguished from foreign ones may include a few lost messages. If the
     # receiver's interface received extra frames, these may be ours: the host lost them afterwards.
     may_be_ours = sample.likely_others_share >= COVERED * (sample.lost_share or 1.0)
@@ -390,53 +370,46 @@ def placed(sample: StreamSample) -> PlacedLoss | None:
         sample.packets_a_message == 1 or sample.protocol == "TCP" or sample.drops.reassembly == 0
     )
     clean = ours == 0 and drops < COVERED * losses and whole and not may_be_ours
-    all_read = unknown is None and sample.drops.sender_backlog is not None
-    if clean and all_read and not sample.same_host:
+    unknown = [_PLACES[place][1] for place, count in counts.items() if count is None]
+    if sample.drops.sender_backlog is None:
+        unknown.append("sender")
+    if clean and not unknown and not sample.same_host:
         return PlacedLoss(Kind.LOSS_PATH, "", losses, drops)
-    host = "" if all_read else sample.sender.host
-    if unknown is not None:
-        host = sample.receiver.host if _PLACES[unknown][1] == "receiver" else sample.sender.host
+    host = getattr(sample, unknown[0]).host if unknown else ""
     return PlacedLoss(Kind.LOSS_UNKNOWN, host, losses, drops)
-
-
-def lost_of(sample: StreamSample) -> int | None:
-    """Messages that never arrived; over TCP, retransmitted segments."""
-    return sample.losses.lost if sample.protocol == "UDP" else sample.tcp.retransmissions
 
 
 def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """One finding per group, kind and host, over all trials with loss in that place; and one for
     the messages that the sender's own queue refused.
     """
-    groups: dict[tuple[Kind, Group, str], list[tuple[StreamSample, PlacedLoss]]] = {}
+    losses: list[tuple[StreamSample, PlacedLoss]] = []
     for sample in samples:
-        found, refused = [placed(sample)], sample.losses.local
+        loss, refused = placed(sample), sample.losses.local
+        if loss is not None:
+            losses.append((sample, loss))
         if sample.protocol == "UDP" and refused and not sample.imported:
             # The send calls reported an error, and nothing was sent.
-            found.append(PlacedLoss(Kind.LOSS_UNSENT, sample.sender.host, refused, refused))
-        for loss in filter(None, found):
-            groups.setdefault((loss.kind, sample.group, loss.host), []).append((sample, loss))
-    for (kind, group, host), losses_there in groups.items():
-        cells = tuple(dict.fromkeys(sample.cell for sample, _loss in losses_there))
-        figures: dict[str, float | None] = {"trials": len(losses_there)}
-        lost_there = sum(loss.lost for _sample, loss in losses_there)
-        drops = sum(loss.dropped for _sample, loss in losses_there)
+            unsent = PlacedLoss(Kind.LOSS_UNSENT, sample.sender.host, refused, refused)
+            losses.append((sample, unsent))
+    groups = grouped(losses, lambda pair: (pair[1].kind, pair[0].group, pair[1].host))
+    for (kind, group, host), there in groups.items():
+        cells = tuple(dict.fromkeys(sample.cell for sample, _loss in there))
+        lost_there = sum(loss.lost for _sample, loss in there)
+        drops = sum(loss.dropped for _sample, loss in there) or None
+        figures: dict[str, float | None] = {"trials": len(there)}
         if group.protocol == "TCP":
-            words: dict[str, str] = {"place": _IN_WORDS[kind]} if kind in _IN_WORDS else {}
-            if kind in _IN_HOSTS:
-                words["at_host"] = host
+            words: dict[str, str] = {"at_host": host} if kind in IN_HOSTS else {}
             if kind in _IN_WORDS:
-                figures["dropped_here"] = drops or None
-            yield finding(
-                Kind.SENT_AGAIN, group, cells, figures | {"sent_again": lost_there}, words
-            )
+                words = {"place": _IN_WORDS[kind]} | words
+                figures["dropped_here"] = drops
+            figures["sent_again"] = lost_there
+            yield finding(Kind.SENT_AGAIN, group, cells, figures, words)
             continue
-        sent_counts = [sample.losses.sent or 0 for sample, _loss in losses_there]
-        figures |= {
-            "lost_messages": lost_there,
-            "sent_messages": sum(sent_counts) if all(sent_counts) else None,
-        }
-        figures["dropped_frames"] = drops or None
+        sent_counts = [sample.losses.sent or 0 for sample, _loss in there]
+        figures["lost_messages"] = lost_there
+        figures["sent_messages"] = sum(sent_counts) if all(sent_counts) else None
+        figures["dropped_frames"] = drops
         yield finding(kind, group, cells, figures, {"at_host": host} if host else {})
 
 
@@ -504,13 +477,10 @@ def window_limited(sample: StreamSample) -> bool:
     A receiver that reads too slowly also closes its window: then the window is not the cause.
     """
     limit = sample.window_limit_bit_per_s
-    return (
-        _one_stream(sample)
-        and (sample.rwnd_limited_share or 0) >= CLOSED
-        and limit is not None
-        and limit <= WINDOW_FITS * sample.throughput_bit_per_s
-        and not receiver_behind(sample)
-    )
+    if limit is None or limit > WINDOW_FITS * sample.throughput_bit_per_s:
+        return False
+    is_closed = (sample.rwnd_limited_share or 0) >= CLOSED
+    return _one_stream(sample) and is_closed and not receiver_behind(sample)
 
 
 def send_buffer_limited(sample: StreamSample) -> bool:
@@ -561,9 +531,8 @@ def crowded_out(sample: StreamSample) -> bool:
     """Whether the stream filled the link together with other traffic, and drops at the hosts are
     not the limit.
     """
-    return sample.filled_by_others is not None and not (
-        receive_queue_drops(sample) or host_drops(sample)
-    )
+    is_filled = sample.filled_by_others is not None
+    return is_filled and not receive_queue_drops(sample) and not lost_at(sample, *IN_HOSTS)
 
 
 # ---- what was lost -------------------------------------------------------------------------------
@@ -575,40 +544,26 @@ def receive_queue_drops(sample: StreamSample) -> bool:
     If the hosts dropped most of the lost messages in several places, the socket must have dropped
     more than any other place.
     """
-    share = share_lost_in_receive_queue(sample)
-    most = (share is not None and share >= COVERED) or _place(sample) is Kind.LOSS_SOCKET
-    return loses(sample) and most
+    if not loses(sample):
+        return False
+    loss, share = placed(sample), share_lost_in_receive_queue(sample) or 0
+    return share >= COVERED or (loss is not None and loss.kind is Kind.LOSS_SOCKET)
 
 
-def host_drops(sample: StreamSample) -> bool:
-    """Whether loss is the limit, and one of the two hosts dropped most of it outside a socket."""
-    return loses_most(sample) and _place(sample) in _IN_HOSTS
-
-
-def path_loss(sample: StreamSample) -> bool:
-    """Whether loss is the limit, and the hosts' counters show that the path lost the messages."""
-    return loses_most(sample) and _place(sample) is Kind.LOSS_PATH
-
-
-def unplaced_loss(sample: StreamSample) -> bool:
-    """Whether loss is the limit, and the hosts' counters do not show its place."""
-    return loses_most(sample) and _place(sample) is Kind.LOSS_UNKNOWN
-
-
-def _place(sample: StreamSample) -> Kind | None:
+def lost_at(sample: StreamSample, *places: Kind) -> bool:
+    """Whether loss is the limit, and large enough, and its place is one of these: kinds of findings
+    about lost messages.
+    """
     loss = placed(sample)
-    return None if loss is None else loss.kind
+    return loss is not None and loss.kind in places and loses_most(sample)
 
 
 def sender_queue_drops(sample: StreamSample) -> bool:
     """Whether the sender's own system dropped messages that it should have sent."""
     local, sent_messages = sample.losses.local, sample.losses.sent
-    return (
-        sample.protocol == "UDP"
-        and local is not None
-        and sent_messages is not None
-        and local > (1 - DELIVERED) * (sent_messages + local)
-    )
+    if sample.protocol != "UDP" or local is None or sent_messages is None:
+        return False
+    return local > (1 - DELIVERED) * (sent_messages + local)
 
 
 # ---- frames a second -----------------------------------------------------------------------------
@@ -621,31 +576,23 @@ def packet_bound(samples: Iterable[StreamSample]) -> frozenset[tuple[str, str]]:
     Only UDP streams with messages of one frame count. Longer messages give frames of one size, and
     TCP cuts its own segments, so a limit in bit/s would look the same.
     """
-    alike: dict[tuple[str, str, Conditions], dict[int, list[StreamSample]]] = {}
-    for sample in samples:
-        if _shows_frames(sample):
-            key = (sample.pairing, sample.flow, sample.conditions)
-            alike.setdefault(key, {}).setdefault(sample.message_bytes, []).append(sample)
-    bound: set[tuple[str, str]] = set()
-    for sizes in alike.values():
-        for size in _same_rate(sizes):
-            bound |= {(sample.cell, sample.flow) for sample in sizes[size]}
-    return frozenset(bound)
 
+    def shows_frames(sample: StreamSample) -> bool:
+        # Nothing is recorded about the send calls of another tool. If nearly all that it sent
+        # arrived, its sender may be what limits the frames.
+        by_tool = sample.engine and (sample.lost_share or 0.0) <= 1 - DELIVERED
+        if by_tool or sample.imported or sample.same_host or sample.paced:
+            return False
+        share = sample.ceiling_share
+        return sample.packets_a_message == 1 and share is not None and share < BELOW
 
-def _shows_frames(sample: StreamSample) -> bool:
-    share = sample.ceiling_share
-    # Nothing is recorded about the send calls of another tool. If nearly all that it sent arrived,
-    # its sender may be what limits the frames.
-    if sample.engine and (sample.lost_share or 0.0) <= 1 - DELIVERED:
-        return False
-    return (
-        sample.packets_a_message == 1
-        and not sample.imported
-        and not sample.same_host
-        and not sample.paced
-        and share is not None
-        and share < BELOW
+    alike = grouped(filter(shows_frames, samples), lambda s: (s.pairing, s.flow, s.conditions))
+    return frozenset(
+        (sample.cell, sample.flow)
+        for of_all in alike.values()
+        for sizes in (grouped(of_all, lambda sample: sample.message_bytes),)
+        for size in _same_rate(sizes)
+        for sample in sizes[size]
     )
 
 
@@ -670,27 +617,23 @@ def partial_traffic(
 
     Cells in which other traffic is the bottleneck, according to ``limited``, are left out.
     """
-    filled_cells = {
-        cell for limit in limited if limit.kind is Kind.OTHER_TRAFFIC for cell in limit.cells
-    }
+    filled = {cell for limit in limited if limit.kind is Kind.OTHER_TRAFFIC for cell in limit.cells}
     of_host: dict[str, set[tuple[str, int]]] = {}
     rates: dict[tuple[str, bool], dict[tuple[str, int], float]] = {}
     for sample in samples:
         trial = sample.cell, sample.trial
         for end in sample.ends:
             of_host.setdefault(end.host, set()).add(trial)
-        if sample.cell in filled_cells or sample.filled_by_others is not None:
+        if sample.cell in filled or sample.filled_by_others is not None:
             continue
         for traffic in sample.others:
             rates.setdefault((traffic.host, traffic.receiving), {})[trial] = traffic.bit_per_s
     for (host, receiving), trials in rates.items():
-        number = len(of_host.get(host, ()))
-        words = {"way": way(receiving=receiving), **in_trials(len(trials), number)}
         yield finding(
             Kind.OTHER_TRAFFIC_BESIDE,
             Group(host=host),
             tuple(dict.fromkeys(cell for cell, _trial in trials)),
             {"other_bit_per_s": median(trials.values()), "trials": len(trials)},
-            words,
+            {"way": way(receiving=receiving)} | in_trials(len(trials), len(of_host.get(host, ()))),
             tuple(trials),
         )

@@ -8,11 +8,12 @@ import pytest
 from made_samples import ACCOUNT, IDLE, NONE_DROPPED, changed, losses_of, tcp, udp
 
 from netlab.findings.derived import StreamSample, TcpAccount
+from netlab.findings.finding import Kind
 from netlab.findings.stream_rules import (
+    IN_HOSTS,
     congested,
-    host_drops,
+    lost_at,
     packet_bound,
-    path_loss,
     receive_queue_drops,
     send_buffer_limited,
     sender_queue_drops,
@@ -143,15 +144,15 @@ def test_loss_is_in_a_socket_that_dropped_half_of_it_and_on_the_path_without_soc
     sample = udp(
         losses=losses_of(sent=sent_count, lost=lost_count, receive_queue=drop_count, local=0)
     )
-    assert (receive_queue_drops(sample), path_loss(sample)) == (socket, path)
+    assert (receive_queue_drops(sample), lost_at(sample, Kind.LOSS_PATH)) == (socket, path)
 
 
 def test_if_loss_occurs_in_two_places_the_place_with_more_drops_is_the_limit() -> None:
     losses = losses_of(sent=4_000, lost=1_000, receive_queue=300, local=0)
     sample = udp(losses=losses, drops=changed(NONE_DROPPED, receiver_backlog=250))
-    assert (receive_queue_drops(sample), host_drops(sample)) == (True, False)
+    assert (receive_queue_drops(sample), lost_at(sample, *IN_HOSTS)) == (True, False)
     sample = changed(sample, drops=changed(NONE_DROPPED, receiver_backlog=350))
-    assert (receive_queue_drops(sample), host_drops(sample)) == (False, True)
+    assert (receive_queue_drops(sample), lost_at(sample, *IN_HOSTS)) == (False, True)
 
 
 @pytest.mark.parametrize(

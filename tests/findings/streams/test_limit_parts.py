@@ -19,7 +19,7 @@ from netlab.findings.stream_limits import (
     parts_of,
     wait_for_cpu,
 )
-from netlab.findings.stream_rules import _doubt, is_shared, receive_queue_drops, unplaced_loss
+from netlab.findings.stream_rules import _doubt, is_shared, lost_at, receive_queue_drops
 
 
 def waiting(waited: float, on_cpu: float = 0.0) -> StreamEnd:
@@ -167,9 +167,10 @@ def test_a_receiving_socket_that_dropped_half_of_the_lost_messages_is_a_cause_be
 
 def test_loss_is_of_an_unknown_place_if_it_is_the_limit_and_a_counter_is_missing() -> None:
     unknown = changed(NONE_DROPPED, receiver_backlog=None)
-    assert unplaced_loss(losing(drops=unknown))
-    assert not unplaced_loss(losing()), "the path lost the messages"
-    assert not unplaced_loss(udp(lost=1, drops=unknown)), "one of 4,000 messages"
+    assert lost_at(losing(drops=unknown), Kind.LOSS_UNKNOWN)
+    assert not lost_at(losing(), Kind.LOSS_UNKNOWN), "the path lost the messages"
+    one = udp(lost=1, drops=unknown)
+    assert not lost_at(one, Kind.LOSS_UNKNOWN), "one of 4,000 messages"
 
 
 def test_dropped_frames_may_be_of_the_other_direction_or_of_protocols_without_a_handler() -> None:
