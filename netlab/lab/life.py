@@ -16,7 +16,7 @@ import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from typing import Any
 from netlab.errors import HostError, UsageError
 from netlab.lab import network, server, state, sudo
 from netlab.lab.plan import (
-    ROUTER,
     SECOND,
     LabHost,
     LabOptions,
@@ -43,17 +42,16 @@ def first_line(name: str) -> str:
     return f"# Written by `netlab lab up --name {name}`, removed by `netlab lab down`."
 
 
-def inventory_text(plan: LabPlan, keys: Mapping[str, str], identity: Path) -> str:
-    """YAML: each host with its pinned key, the client's key file and its test addresses.
+def texts_of(
+    plan: LabPlan, keys: Mapping[str, str], identity: Path, known_hosts: Path
+) -> tuple[str, str, str]:
+    """The inventory (YAML), and known_hosts and a configuration for OpenSSH's client.
 
-    ``keys``: public host key by host name. Texts are written as JSON strings, which are YAML too.
+    ``keys``: public host key by host name. The configuration is for manual logins: `ssh -F
+    /run/netlab/lab/ssh_config linux-a`. Texts of YAML are written as JSON strings.
     """
-    lines = [first_line(plan.name), "hosts:"]
+    lines, config = [first_line(plan.name), "hosts:"], ""
     for host in plan.logins:
-        addresses = [
-            f"      {name}: [{', '.join(map(json.dumps, listed))}]"
-            for name, listed in host.networks.items()
-        ]
         lines += [
             f"  {host.name}:",
             f"    os: {host.os}",
@@ -61,28 +59,20 @@ def inventory_text(plan: LabPlan, keys: Mapping[str, str], identity: Path) -> st
             f"    host_key: {json.dumps(keys[host.name])}",
             f"    identity: {json.dumps(str(identity))}",
             "    addresses:",
-            *addresses,
         ]
-    return "\n".join(lines) + "\n"
-
-
-def known_hosts_text(plan: LabPlan, keys: Mapping[str, str]) -> str:
-    """The public host keys as a known_hosts file for OpenSSH's client; ``keys`` by host name."""
-    return "".join(f"{host.management_address} {keys[host.name]}\n" for host in plan.logins)
-
-
-def ssh_config_text(plan: LabPlan, identity: Path, known_hosts: Path) -> str:
-    """OpenSSH's configuration for manual logins: `ssh -F /run/netlab/lab/ssh_config linux-a`."""
-    return "".join(
-        f"Host {host.name}\n"
-        f"  HostName {host.management_address}\n"
-        f"  User {host.user}\n"
-        f'  IdentityFile "{identity}"\n'
-        "  IdentitiesOnly yes\n"
-        f'  UserKnownHostsFile "{known_hosts}"\n'
-        "  StrictHostKeyChecking yes\n"
-        for host in plan.logins
-    )
+        for name, listed in host.networks.items():
+            lines.append(f"      {name}: [{', '.join(map(json.dumps, listed))}]")
+        config += (
+            f"Host {host.name}\n"
+            f"  HostName {host.management_address}\n"
+            f"  User {host.user}\n"
+            f'  IdentityFile "{identity}"\n'
+            "  IdentitiesOnly yes\n"
+            f'  UserKnownHostsFile "{known_hosts}"\n'
+            "  StrictHostKeyChecking yes\n"
+        )
+    known = "".join(f"{host.management_address} {keys[host.name]}\n" for host in plan.logins)
+    return "\n".join(lines) + "\n", known, config
 
 
 PLACE = "place.json"
@@ -145,14 +135,10 @@ def saved_places() -> Mapping[str, Place]:
 
 def forget_keys(name: str) -> None:
     """Remove the kept files of a lab; a link is removed itself and not followed."""
-    with _folder(None) as labs:
+    with _folder(None) as labs, suppress(FileNotFoundError):
         if labs is None:
             return
-        try:
-            kind = os.stat(name, dir_fd=labs, follow_symlinks=False).st_mode
-        except FileNotFoundError:
-            return
-        if stat.S_ISDIR(kind):
+        if stat.S_ISDIR(os.stat(name, dir_fd=labs, follow_symlinks=False).st_mode):
             shutil.rmtree(name, dir_fd=labs)
         else:
             os.unlink(name, dir_fd=labs)
@@ -163,26 +149,24 @@ def _folder(name: str | None, *, make: bool = False) -> Iterator[int | None]:
     """The open folder of a lab (without ``name``: the folder of all labs); ``None`` if missing."""
     labs = saved_keys_root()
     steps = [labs.parent.name, labs.name, *([] if name is None else [name])]
-    descriptors: list[int] = []
-    try:
+    with ExitStack() as opened:
         if make:
             labs.parent.parent.mkdir(parents=True, exist_ok=True)
         try:
-            descriptors.append(os.open(labs.parent.parent, os.O_RDONLY | os.O_DIRECTORY))
+            folder = os.open(labs.parent.parent, os.O_RDONLY | os.O_DIRECTORY)
+            opened.callback(os.close, folder)
             for step in steps:
                 if make:
                     with suppress(FileExistsError):
-                        os.mkdir(step, 0o700, dir_fd=descriptors[-1])
-                descriptors.append(_open_folder(step, descriptors[-1], labs, private=step == name))
+                        os.mkdir(step, 0o700, dir_fd=folder)
+                folder = _open_folder(step, folder, labs, private=step == name)
+                opened.callback(os.close, folder)
         except OSError:
             if make:
                 raise
             yield None
             return
-        yield descriptors[-1]
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
+        yield folder
 
 
 def _open_folder(step: str, above: int, labs: Path, *, private: bool) -> int:
@@ -192,13 +176,15 @@ def _open_folder(step: str, above: int, labs: Path, *, private: bool) -> int:
     except FileNotFoundError:
         raise
     except OSError:
-        raise HostError(_foreign(path, "is not a real folder")) from None
-    info = os.fstat(folder)
-    unwanted = OTHERS_MAY_ANYTHING if private else OTHERS_MAY_WRITE
-    if info.st_uid != os.geteuid() or info.st_mode & unwanted:
+        complaint = "is not a real folder"
+    else:
+        info = os.fstat(folder)
+        unwanted = OTHERS_MAY_ANYTHING if private else OTHERS_MAY_WRITE
+        if info.st_uid == os.geteuid() and not info.st_mode & unwanted:
+            return folder
         os.close(folder)
-        raise HostError(_foreign(path, "is accessible to others than root"))
-    return folder
+        complaint = "is accessible to others than root"
+    raise HostError(f"{path} {complaint}, so no keys of labs are kept there: remove it")
 
 
 def _read(name: str, folder: int, file: str) -> bytes | None:
@@ -229,10 +215,6 @@ def _write(folder: int | None, file: str, content: bytes) -> None:
 def _refusal(name: str, file: str, complaint: str) -> str:
     remedy = f"run `netlab lab down --name {name} --forget`; the next `up` makes new keys"
     return f"{saved_keys_root() / name / file} {complaint}, so it is not used: {remedy}"
-
-
-def _foreign(path: Path, complaint: str) -> str:
-    return f"{path} {complaint}, so no keys of labs are kept there: remove it"
 
 
 # The timer that refills a shaped cable's token bucket must wake on time: if it is late by more than
@@ -272,26 +254,22 @@ BEFORE = ".congestion-before"
 
 def allow_congestion_controls(root: Path, settings: Path = SETTINGS) -> None:
     """Allow every congestion control of this kernel; does nothing if all are allowed already."""
-    allowed_names, available_names = _words(settings / ALLOWED), _words(settings / AVAILABLE)
-    additions = [name for name in available_names if name not in allowed_names]
+    allowed, available = ((settings / name).read_text("ascii") for name in (ALLOWED, AVAILABLE))
+    additions = [name for name in available.split() if name not in allowed.split()]
     if not additions:
         return
     backup = root / BEFORE
     if not backup.exists():
-        backup.write_text(" ".join(allowed_names))
-    (settings / ALLOWED).write_text(" ".join([*allowed_names, *additions]))
+        backup.write_text(" ".join(allowed.split()))
+    (settings / ALLOWED).write_text(" ".join([*allowed.split(), *additions]))
 
 
 def restore_congestion_controls(root: Path, settings: Path = SETTINGS) -> None:
     """Restore the list; does nothing if no lab has changed it."""
     backup = root / BEFORE
     if backup.exists():
-        (settings / ALLOWED).write_text(" ".join(_words(backup)))
+        (settings / ALLOWED).write_text(" ".join(backup.read_text("ascii").split()))
         backup.unlink()
-
-
-def _words(path: Path) -> list[str]:
-    return path.read_text(encoding="ascii").split()
 
 
 IDENTITY = "id"
@@ -381,9 +359,9 @@ class LabState:
                 own.append(f"MTU {options.mtus[host.name]}")
             if host.cpu_share is not None:
                 own.append(f"{format_share(host.cpu_share)} of a CPU")
-            if _sends_frames(host, options):
+            if options.sends_frames(host):
                 own.append("may send raw frames")
-            if _changes_settings(host, options):
+            if options.changes_settings(host):
                 own.append("may change its settings with sudo")
             rows.append((host.name, ", ".join([login, *tests, *own])))
         rows.append(("hosts", str(self.hosts_file)))
@@ -398,8 +376,8 @@ def _host_as_json(host: LabHost, options: LabOptions) -> dict[str, Any]:
         "rate": options.rates.get(host.name),
         "mtu": options.mtus.get(host.name),
         "cpu_share": host.cpu_share,
-        "frames": _sends_frames(host, options) or None,
-        "sudo": _changes_settings(host, options) or None,
+        "frames": options.sends_frames(host) or None,
+        "sudo": options.changes_settings(host) or None,
     }
     return {
         "name": host.name,
@@ -409,14 +387,6 @@ def _host_as_json(host: LabHost, options: LabOptions) -> dict[str, Any]:
         "addresses": list(host.addresses),
         **{name: value for name, value in own.items() if value is not None},
     }
-
-
-def _sends_frames(host: LabHost, options: LabOptions) -> bool:
-    return options.frames and host.os == "L"
-
-
-def _changes_settings(host: LabHost, options: LabOptions) -> bool:
-    return options.sudo and host.os == "L" and host.name != ROUTER
 
 
 def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabState:
@@ -429,7 +399,14 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
     """
     options.check()
     _require_root()
-    _require_programs(options)
+    shortage = missing_packages()
+    if options.windows:
+        shortage += missing_for_windows()
+    if options.sudo:
+        shortage += missing_for_sudo()
+    if shortage:
+        programs, remedy = ", ".join(shortage.programs), f"install with `{shortage.command}`"
+        raise HostError(f"the virtual lab needs {programs}: {remedy}")
     file = options.hosts_file
     if file is not None and file.exists() and not _is_inventory_of(options.name, file):
         raise UsageError(
@@ -439,39 +416,54 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
     with state.locked():
         folder = state.claim(options.name)
         try:
-            plan = _plan(options, folder)
-            state.write_plan(folder, plan)
-            prefix = state.wine_template(say) if options.windows else None
-            allow_congestion_controls(state.ROOT)
-            network.make(plan)
-            identity = folder / IDENTITY
-            keys = (IDENTITY, *map(server.key_name, plan.logins))
-            recall_keys(plan.name, folder, keys)
-            client_key = server.make_key(identity, f"netlab lab {options.name}")
-            with limit_cpu_sleep() if plan.is_shaped else nullcontext(()) as sleepless:
-                for host in plan.logins:
-                    windows = wish_of(prefix) if prefix is not None and host.os == "W" else None
-                    frames = _sends_frames(host, options)
-                    may_sudo = _changes_settings(host, options)
-                    # fmt: off
-                    server.start(
-                        host, folder, client_key, windows, sleepless, frames=frames,
-                        sudo=sudo.wish_of(host) if may_sudo else None,
-                    )
-                    # fmt: on
-            for host in plan.logins:
-                server.await_ready(host, folder)
-            _write_inventory(plan, folder, identity)
-            try:
-                keep_keys(plan, folder, keys)
-            except OSError as error:  # the lab still works
-                reason = f"{saved_keys_root()}: {error.strerror}"
-                say(f"{reason}: the next `up` will have other keys")
-            state.mark_complete(folder)
+            _make(options, folder, say)
         except BaseException:
             _remove(options.name, folder)
             raise
     return status(options.name)
+
+
+def _make(options: LabOptions, folder: Path, say: Callable[[str], None]) -> None:
+    """Make everything of a lab in its folder, which is still empty."""
+    plan = _plan(options, folder)
+    state.write_plan(folder, plan)
+    prefix = state.wine_template(say) if options.windows else None
+    allow_congestion_controls(state.ROOT)
+    network.make(plan)
+    identity, known_hosts = folder / IDENTITY, folder / KNOWN_HOSTS
+    keys = (IDENTITY, *map(server.key_name, plan.logins))
+    recall_keys(plan.name, folder, keys)
+    client_key = server.make_key(identity, f"netlab lab {options.name}")
+    with limit_cpu_sleep() if plan.is_shaped else nullcontext(()) as sleepless:
+        for host in plan.logins:
+            windows = wish_of(prefix) if prefix is not None and host.os == "W" else None
+            may_sudo = sudo.wish_of(host) if options.changes_settings(host) else None
+            frames = options.sends_frames(host)
+            server.start(host, folder, client_key, windows, sleepless, frames=frames, sudo=may_sudo)
+    for host in plan.logins:
+        server.await_ready(host, folder)
+    host_keys = {host.name: server.public_key(host, folder) for host in plan.logins}
+    inventory, known, config = texts_of(plan, host_keys, identity, known_hosts)
+    known_hosts.write_text(known)
+    (folder / SSH_CONFIG).write_text(config)
+    try:
+        plan.hosts_file.write_text(inventory)
+    except OSError as error:
+        raise UsageError(f"--hosts {plan.hosts_file}: {error.strerror}") from None
+    try:
+        keep_keys(plan, folder, keys)
+    except OSError as error:  # the lab still works
+        say(f"{saved_keys_root()}: {error.strerror}: the next `up` will have other keys")
+    (folder / state.COMPLETE).touch()
+
+
+def _plan(options: LabOptions, folder: Path) -> LabPlan:
+    lab_slots = {state.slot_of(state.folder_of(name)) for name in state.names()}
+    slots = network.slots_in_use() | {slot for slot in lab_slots if slot is not None}
+    routes, places = network.routed_networks(), saved_places()
+    plan = make_plan(options, folder, routes=routes, taken_slots=slots, places=places)
+    network.refuse_taken_names(plan)
+    return plan
 
 
 def status(name: str = "lab") -> LabState:
@@ -489,9 +481,7 @@ def status(name: str = "lab") -> LabState:
 
 
 def broken_pieces(of: LabState) -> dict[str, str]:
-    """Faults of a lab that was started. Key: a host, ``switch``, ``router`` or ``lab``; value: the
-    missing part, a sentence that its sshd has ended, or the reason why a login fails.
-    """
+    """Faults of a lab that was started: a host, ``switch``, ``router`` or ``lab`` → a sentence."""
     if of.plan is None:
         return {}
     names = {host.namespace: host.name for host in of.plan.logins}
@@ -507,12 +497,11 @@ def broken_pieces(of: LabState) -> dict[str, str]:
     if state.is_complete(of.folder) and reachable:
         with ThreadPoolExecutor(len(reachable)) as pool:
             answers = pool.map(lambda host: server.why_silent(host, of.ssh_config), reachable)
-            silent = {host.name: why for host, why in zip(reachable, answers, strict=True)}
-        failures |= {
-            name: f"refuses logins: {why}" for name, why in silent.items() if why is not None
-        }
+            for host, fault in zip(reachable, answers, strict=True):
+                if fault is not None:
+                    failures[host.name] = f"refuses logins: {fault}"
         for host in reachable:
-            if _changes_settings(host, of.plan.options) and not sudo.helper_lives(host):
+            if of.plan.options.changes_settings(host) and not sudo.helper_lives(host):
                 why = "its sudo helper has ended, so no setting can be changed"
                 failures.setdefault(host.name, why)
     return failures
@@ -544,34 +533,9 @@ def _remove(name: str, folder: Path) -> None:
         network.remove(plan)
         if _is_inventory_of(plan.name, plan.hosts_file):
             plan.hosts_file.unlink()
-    state.forget(folder)
+    shutil.rmtree(folder, ignore_errors=True)
     if not state.names():
         restore_congestion_controls(state.ROOT)
-
-
-def _plan(options: LabOptions, folder: Path) -> LabPlan:
-    lab_slots = {state.slot_of(state.folder_of(name)) for name in state.names()}
-    slots = network.slots_in_use() | {slot for slot in lab_slots if slot is not None}
-    plan = make_plan(
-        options,
-        folder,
-        routes=network.routed_networks(),
-        taken_slots=slots,
-        places=saved_places(),
-    )
-    network.refuse_taken_names(plan)
-    return plan
-
-
-def _write_inventory(plan: LabPlan, folder: Path, identity: Path) -> None:
-    keys = {host.name: server.public_key(host, folder) for host in plan.logins}
-    known_hosts = folder / KNOWN_HOSTS
-    known_hosts.write_text(known_hosts_text(plan, keys))
-    (folder / SSH_CONFIG).write_text(ssh_config_text(plan, identity, known_hosts))
-    try:
-        plan.hosts_file.write_text(inventory_text(plan, keys, identity))
-    except OSError as error:
-        raise UsageError(f"--hosts {plan.hosts_file}: {error.strerror}") from None
 
 
 def _is_inventory_of(name: str, file: Path) -> bool:
@@ -587,16 +551,3 @@ def _require_root() -> None:
         raise HostError("the virtual lab needs Linux, because it uses network namespaces")
     if os.geteuid() != 0:
         raise HostError("the virtual lab needs root for network namespaces: try again with sudo")
-
-
-def _require_programs(options: LabOptions) -> None:
-    shortage = missing_packages()
-    if options.windows:
-        shortage += missing_for_windows()
-    if options.sudo:
-        shortage += missing_for_sudo()
-    if shortage:
-        raise HostError(
-            f"the virtual lab needs {', '.join(shortage.programs)}: "
-            f"install with `{shortage.command}`"
-        )

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netlab.errors import HostError, UsageError
-from netlab.lab.plan import SECOND, SLOTS, Cable, CableEnd, LabHost, LabPlan, Network, bridge_of
+from netlab.lab.plan import SECOND, SLOTS, Cable, LabHost, LabPlan, Network, bridge_of
 from netlab.lab.programs import run, succeeds
 
 HEADER_BYTES = 14
@@ -48,11 +48,6 @@ class Shape:
     table_slots: int
 
 
-def wire_frame_bytes(mtu: int) -> int:
-    """Bytes that a full frame takes on the wire: 1538 for MTU 1500."""
-    return mtu + HEADER_BYTES + OVERHEAD_BYTES
-
-
 def shape_of(rate: float, mtu: int, queue_frames: int) -> Shape:
     """The numbers for a cable of ``rate`` bit/s and ``mtu`` bytes.
 
@@ -60,7 +55,7 @@ def shape_of(rate: float, mtu: int, queue_frames: int) -> Shape:
     up to a multiple of 2, 4 or 8 bytes. A burst below two frames reduces the rate (one frame: by
     5 %).
     """
-    frame_bytes = wire_frame_bytes(mtu)
+    frame_bytes = mtu + HEADER_BYTES + OVERHEAD_BYTES  # on the wire: 1538 for MTU 1500
     longest = LEAST_TABLE_SLOTS
     while longest <= frame_bytes + 4:  # 4 bytes for a VLAN tag
         longest *= 2
@@ -78,28 +73,29 @@ def shape(cable: Cable) -> None:
     shapes = [cable.shape_at(end) for end in cable.ends]
     for end, (rate, queue_frames) in zip(cable.ends, shapes, strict=True):
         if any(any_rate is not None for any_rate, _ in shapes):
-            run("ip", "-n", end.namespace, "link", "set", "dev", end.interface, "gso_max_segs", "1")
-            offloads = ("tso", "off", "gso", "off", "gro", "off", "tx-udp-segmentation", "off")
-            _inside(end, "ethtool", "-K", end.interface, *offloads)
+            _ip(f"link set dev {end.interface} gso_max_segs 1", end.namespace)
+            offloads = "tso off gso off gro off tx-udp-segmentation off"
+            _inside(end.namespace, f"ethtool -K {end.interface} {offloads}")
         if rate is not None:
-            numbers = shape_of(rate, cable.mtu, queue_frames)
-            # fmt: off
-            run(
-                "tc", "-n", end.namespace, "qdisc", "replace", "dev", end.interface,
-                "root", "handle", "1:",
-                "stab", "overhead", str(OVERHEAD_BYTES), "linklayer", "ethernet",
-                "mpu", str(LEAST_FRAME_BYTES),
-                "mtu", str(numbers.table_mtu_bytes), "tsize", str(numbers.table_slots),
-                "tbf", "rate", f"{numbers.rate_bit_per_s}bit",
-                "burst", str(numbers.burst_bytes), "limit", str(numbers.limit_bytes),
+            bits = shape_of(rate, cable.mtu, queue_frames)
+            command = (
+                f"tc -n {end.namespace} qdisc replace dev {end.interface} root handle 1: "
+                f"stab overhead {OVERHEAD_BYTES} linklayer ethernet mpu {LEAST_FRAME_BYTES} "
+                f"mtu {bits.table_mtu_bytes} tsize {bits.table_slots} tbf "
+                f"rate {bits.rate_bit_per_s}bit burst {bits.burst_bytes} limit {bits.limit_bytes}"
             )
-            # fmt: on
+            run(*command.split())
         if cable.software_checksums:
-            _inside(end, "ethtool", "-K", end.interface, "tx", "off", "rx", "off")
+            _inside(end.namespace, f"ethtool -K {end.interface} tx off rx off")
 
 
-def _inside(end: CableEnd, *argv: str) -> None:
-    run("ip", "netns", "exec", end.namespace, *argv)
+def _ip(command: str, namespace: str | None = None) -> None:
+    """Run ``ip``, in a network namespace if one is named. No word of a command here has a space."""
+    run("ip", *(() if namespace is None else ("-n", namespace)), *command.split())
+
+
+def _inside(namespace: str, command: str) -> None:
+    run("ip", "netns", "exec", namespace, *command.split())
 
 
 NAMESPACES = Path("/run/netns")
@@ -110,26 +106,20 @@ SECOND_SWITCH = "switch-2"
 requests for both of its addresses on both cables."""
 
 SYSCTLS = (
-    "net.ipv4.ip_forward=0",
-    "net.ipv6.conf.all.forwarding=0",
-    "net.ipv6.conf.all.disable_ipv6=0",
-    "net.ipv6.conf.default.disable_ipv6=0",
+    "net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0 "
+    "net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0 "
     # Nobody else can have the address, so duplicate address detection would only cost a second.
-    "net.ipv6.conf.default.accept_dad=0",
+    "net.ipv6.conf.default.accept_dad=0 "
     # The cable shall carry measurement traffic only.
-    "net.ipv6.conf.default.router_solicitations=0",
+    "net.ipv6.conf.default.router_solicitations=0 "
     # The loss of one trial must not affect the congestion window of the next trial.
-    "net.ipv4.tcp_no_metrics_save=1",
+    "net.ipv4.tcp_no_metrics_save=1"
 )
-SWITCH_SYSCTLS = ("net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1")
+SWITCH_SYSCTLS = "net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1"
 """A switch has no address and sends nothing by itself."""
-
-
 ROUTER_SYSCTLS = (
-    "net.ipv4.ip_forward=1",
-    "net.ipv6.conf.all.forwarding=1",
-    "net.ipv6.conf.default.accept_dad=0",
-    "net.ipv6.conf.default.router_solicitations=0",
+    "net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv6.conf.default.accept_dad=0 "
+    "net.ipv6.conf.default.router_solicitations=0"
 )
 
 
@@ -175,82 +165,62 @@ def refuse_taken_names(plan: LabPlan) -> None:
 
 def make(plan: LabPlan) -> None:
     """Make the namespaces, the management network and the cables of a plan."""
-    run("ip", "link", "add", "name", plan.bridge, "type", "bridge", "stp_state", "0")
-    run("ip", "address", "add", plan.controller_address, "dev", plan.bridge)
+    _ip(f"link add name {plan.bridge} type bridge stp_state 0")
+    _ip(f"address add {plan.controller_address} dev {plan.bridge}")
     for host in plan.hosts:
         _make_host(plan, host, SYSCTLS)
-    run("ip", "link", "set", "dev", plan.bridge, "up")
+    _ip(f"link set dev {plan.bridge} up")
     if plan.switch is not None:
         # In a namespace of its own, this machine's packet filters do not apply.
-        run("ip", "netns", "add", plan.switch)
-        run("ip", "netns", "exec", plan.switch, "sysctl", "-q", "-w", *SWITCH_SYSCTLS)
+        _ip(f"netns add {plan.switch}")
+        _inside(plan.switch, f"sysctl -q -w {SWITCH_SYSCTLS}")
         for bridge in [SWITCH, SECOND_SWITCH][: 1 + any(host.second for host in plan.hosts)]:
-            # fmt: off
-            run(
-                "ip", "-n", plan.switch, "link", "add", "name", bridge, "up", "type", "bridge",
-                "stp_state", "0", "forward_delay", "0", "mcast_snooping", "0",
-            )
-            # fmt: on
+            options = "stp_state 0 forward_delay 0 mcast_snooping 0"
+            _ip(f"link add name {bridge} up type bridge {options}", plan.switch)
     if plan.device is not None:
         _make_host(plan, plan.device, ROUTER_SYSCTLS)
     for cable in plan.cables:
         _make_cable(cable)
         for end in cable.ends:
             if end.namespace == plan.switch:
-                port = ("dev", end.interface)
-                second = cable.ends[0].interface == SECOND
-                master = SECOND_SWITCH if second else SWITCH
-                run("ip", "-n", end.namespace, "link", "set", *port, "master", master)
+                master = SECOND_SWITCH if cable.ends[0].interface == SECOND else SWITCH
+                _ip(f"link set dev {end.interface} master {master}", plan.switch)
     if plan.router is not None:
         # Each host reaches the other host's network through the router.
         for cable, far_cable in (plan.cables, plan.cables[::-1]):
             (near, router), (far_host, _) = cable.ends, far_cable.ends
             for gateway, beyond in zip(router.addresses, far_host.addresses, strict=True):
-                network = str(ipaddress.ip_interface(beyond).network)
-                via = gateway.partition("/")[0]
-                run("ip", "-n", near.namespace, "route", "add", network, "via", via)
+                network, via = ipaddress.ip_interface(beyond).network, gateway.partition("/")[0]
+                _ip(f"route add {network} via {via}", near.namespace)
 
 
-def _make_host(plan: LabPlan, host: LabHost, sysctls: tuple[str, ...]) -> None:
-    run("ip", "netns", "add", host.namespace)
-    run("ip", "netns", "exec", host.namespace, "sysctl", "-q", "-w", *sysctls)
-    # fmt: off
-    run(
-        "ip", "link", "add", "name", host.port, "type", "veth",
-        "peer", "name", "management", "netns", host.namespace,
-    )
-    # fmt: on
-    run("ip", "link", "set", "dev", host.port, "master", plan.bridge, "up")
+def _make_host(plan: LabPlan, host: LabHost, sysctls: str) -> None:
+    _ip(f"netns add {host.namespace}")
+    _inside(host.namespace, f"sysctl -q -w {sysctls}")
+    peer = f"peer name management netns {host.namespace}"
+    _ip(f"link add name {host.port} type veth {peer}")
+    _ip(f"link set dev {host.port} master {plan.bridge} up")
     prefix = plan.controller_address.partition("/")[2]
     address = f"{host.management_address}/{prefix}"
-    run("ip", "-n", host.namespace, "address", "add", address, "dev", "management")
-    run("ip", "-n", host.namespace, "link", "set", "dev", "lo", "up")
-    run("ip", "-n", host.namespace, "link", "set", "dev", "management", "up")
+    _ip(f"address add {address} dev management", host.namespace)
+    _ip("link set dev lo up", host.namespace)
+    _ip("link set dev management up", host.namespace)
 
 
 def _make_cable(cable: Cable) -> None:
-    mtu = str(cable.mtu)
     first, second = cable.ends
-    # fmt: off
-    run(
-        "ip", "-n", first.namespace, "link", "add", "name", first.interface, "mtu", mtu,
-        "type", "veth",
-        "peer", "name", second.interface, "mtu", mtu, "netns", second.namespace,
-    )
-    # fmt: on
+    peer = f"peer name {second.interface} mtu {cable.mtu} netns {second.namespace}"
+    _ip(f"link add name {first.interface} mtu {cable.mtu} type veth {peer}", first.namespace)
     for end in cable.ends:
         for address in end.addresses:
-            no_dad = ("nodad",) if ":" in address else ()
-            device = ("dev", end.interface)
-            run("ip", "-n", end.namespace, "address", "add", address, *device, *no_dad)
-        run("ip", "-n", end.namespace, "link", "set", "dev", end.interface, "up")
+            no_dad = "nodad" if ":" in address else ""
+            _ip(f"address add {address} dev {end.interface} {no_dad}", end.namespace)
+        _ip(f"link set dev {end.interface} up", end.namespace)
     shape(cable)
 
 
 def missing(plan: LabPlan) -> Iterator[tuple[str, str]]:
-    """Each missing piece of a plan: its network namespace and a sentence about it. The namespace is
-    empty for pieces in the machine's own namespace.
-    """
+    """Each missing piece of a plan: its network namespace (empty: the machine's) and a sentence."""
     if not (INTERFACES / plan.bridge).exists():
         yield "", f"the bridge {plan.bridge} of the management network is gone"
     # The file of a namespace is a mount point; an unmount leaves the file.
@@ -278,15 +248,14 @@ def remove(plan: LabPlan) -> None:
     for interface in [*(host.port for host in plan.logins), plan.bridge]:
         try:
             if (INTERFACES / interface).exists():
-                run("ip", "link", "delete", "dev", interface)
+                _ip(f"link delete dev {interface}")
         except HostError:
-            # It may vanish by itself: the kernel removes it some time after the namespace of its
-            # peer.
+            # The kernel removes it some time after the namespace of its peer.
             if (INTERFACES / interface).exists():
                 raise
     for namespace in _namespaces(plan):
         if (NAMESPACES / namespace).exists():
-            run("ip", "netns", "delete", namespace)
+            _ip(f"netns delete {namespace}")
 
 
 def _namespaces(plan: LabPlan) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import ascii_lowercase
@@ -42,9 +42,8 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])?")
 def check_name(name: str) -> None:
     """Raise UsageError for an invalid name of a lab: it is also the name of a folder."""
     if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"--name {name}: a lab's name has 1 to 20 characters a-z, 0-9 and -, such as lab-2"
-        )
+        rule = "a lab's name has 1 to 20 characters a-z, 0-9 and -, such as lab-2"
+        raise UsageError(f"--name {name}: {rule}")
 
 
 def linux_of(in_all: int, windows: int, *, routed: bool) -> int:
@@ -131,6 +130,14 @@ class LabOptions:
         """Whether this host has a second cable."""
         return self.second_rate is not None and host in (self.second_hosts or dict(self.hosts))
 
+    def sends_frames(self, host: LabHost) -> bool:
+        """Whether this host's account may send raw Ethernet frames."""
+        return self.frames and host.os == "L"
+
+    def changes_settings(self, host: LabHost) -> bool:
+        """Whether this host's account may change settings of the host."""
+        return self.sudo and host.os == "L" and host.name != ROUTER
+
     def check(self) -> None:
         """Raise UsageError for options that no lab can have."""
         self._check_hosts()
@@ -152,16 +159,15 @@ class LabOptions:
         if self.topology not in TOPOLOGIES:
             raise UsageError(f"--topology {self.topology}: should be cable, star or router")
         if not 0 <= self.windows <= MOST_WINDOWS_HOSTS:
-            raise UsageError(
-                f"--windows {self.windows}: a lab has 0 to {MOST_WINDOWS_HOSTS} Windows hosts"
-            )
+            rule = f"a lab has 0 to {MOST_WINDOWS_HOSTS} Windows hosts"
+            raise UsageError(f"--windows {self.windows}: {rule}")
         if self.routed and self.second_rate is not None:
             raise UsageError("--second: with `--topology router`, each host has only one cable")
         if self.routed and len(self.hosts) != ENDS_OF_A_ROUTER:
             words = [] if self.linux is None else [f"--linux {self.linux}"]
             words += [f"--windows {self.windows}"] if self.windows else []
-            hosts = " ".join(words)
-            raise UsageError(f"{hosts}: a lab with a router has two hosts, one at each end")
+            rule = "a lab with a router has two hosts, one at each end"
+            raise UsageError(f"{' '.join(words)}: {rule}")
         if not self.routed and self.linux is not None and not 2 <= self.linux <= MOST_LINUX_HOSTS:
             raise UsageError(f"--linux {self.linux}: a lab has 2 to {MOST_LINUX_HOSTS} Linux hosts")
         if not self.routed and (self.device_rate, self.device_queue_frames) != (None, None):
@@ -178,7 +184,6 @@ class LabOptions:
         self._check_named_hosts()
 
     def _check_named_hosts(self) -> None:
-        """Check the options that name a host."""
         names = [name for name, _ in self.hosts]
         for option, hosts in (
             ("--cpu-quota", self.cpu_shares),
@@ -186,11 +191,9 @@ class LabOptions:
             ("--mtu-of", self.mtus),
             ("--second-of", self.second_hosts),
         ):
-            for host in hosts:
-                if host not in names:
-                    raise UsageError(
-                        f"{option} {host}: no such host; this lab has {', '.join(names)}"
-                    )
+            if strangers := [host for host in hosts if host not in names]:
+                known = ", ".join(names)
+                raise UsageError(f"{option} {strangers[0]}: no such host; this lab has {known}")
         if (self.rates or self.mtus) and not (self.switched or self.routed):
             raise UsageError(
                 "--rate-of, --mtu-of: the two hosts share one cable with one --rate and --mtu; "
@@ -200,27 +203,13 @@ class LabOptions:
             raise UsageError("--second-of needs --second RATE")
         for host, mtu in self.mtus.items():
             if not LEAST_IPV6_MTU_BYTES <= mtu <= 65535:
-                raise UsageError(
-                    f"--mtu-of {host}={mtu}: should be {LEAST_IPV6_MTU_BYTES} to 65535 bytes"
-                )
+                rule = f"should be {LEAST_IPV6_MTU_BYTES} to 65535 bytes"
+                raise UsageError(f"--mtu-of {host}={mtu}: {rule}")
         for host, share in self.cpu_shares.items():
             if not LEAST_CPU_SHARE <= share <= MOST_CPU_SHARE:
                 option = f"--cpu-quota {host}={plain_figures(100 * share, 6)}%"
-                raise UsageError(
-                    f"{option}: should be 1 % of a CPU to {100 * MOST_CPU_SHARE:g} % (64 CPUs)"
-                )
-
-
-def options_from_json(plain: Mapping[str, Any]) -> LabOptions:
-    """The options from the JSON of their ``dataclasses.asdict``, in which the path is text."""
-    file = plain["hosts_file"]
-    return LabOptions(
-        **{
-            **plain,
-            "hosts_file": None if file is None else Path(file),
-            "second_hosts": tuple(plain["second_hosts"]),
-        }
-    )
+                rule = f"should be 1 % of a CPU to {100 * MOST_CPU_SHARE:g} % (64 CPUs)"
+                raise UsageError(f"{option}: {rule}")
 
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -363,26 +352,24 @@ def plan_from_json(plain: Mapping[str, Any]) -> LabPlan:
     """The inverse of ``LabPlan.as_json``."""
     cables = []
     for cable in plain["cables"]:
-        first, second = (
-            CableEnd(**{**end, "addresses": tuple(end["addresses"])}) for end in cable["ends"]
-        )
-        cables.append(Cable(**{**cable, "ends": (first, second)}))
-    device = plain.get("device")
-    return LabPlan(
-        **{
-            **plain,
-            "hosts": tuple(map(_host_from_json, plain["hosts"])),
-            "device": None if device is None else _host_from_json(device),
-            "cables": tuple(cables),
-            "hosts_file": Path(plain["hosts_file"]),
-            "options": options_from_json(plain["options"]),
-        }
-    )
+        ends = tuple(CableEnd(**_with_tuples(end, "addresses")) for end in cable["ends"])
+        cables.append(Cable(**{**cable, "ends": ends}))
+    hosts = [LabHost(**_with_tuples(host, "addresses", "second")) for host in plain["hosts"]]
+    device, options = plain.get("device"), _with_tuples(plain["options"], "second_hosts")
+    file = options["hosts_file"]
+    own = {
+        "hosts": tuple(hosts),
+        "device": device and LabHost(**_with_tuples(device, "addresses", "second")),
+        "cables": tuple(cables),
+        "hosts_file": Path(plain["hosts_file"]),
+        "options": LabOptions(**{**options, "hosts_file": None if file is None else Path(file)}),
+    }
+    return LabPlan(**{**plain, **own})
 
 
-def _host_from_json(plain: Mapping[str, Any]) -> LabHost:
-    listed = {name: tuple(plain.get(name, ())) for name in ("addresses", "second")}
-    return LabHost(**{**plain, **listed})
+def _with_tuples(plain: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """JSON data in which the lists with these names are tuples; a missing one is empty."""
+    return {**plain, **{name: tuple(plain.get(name, ())) for name in names}}
 
 
 def bridge_of(slot: int) -> str:
@@ -398,113 +385,86 @@ def make_plan(
     taken_slots: Iterable[int],
     places: Mapping[str, Place] | None = None,
 ) -> LabPlan:
-    """Plan the hosts and cables: one cable between two hosts, or one cable from each host to a
-    switch or router.
+    """Plan the hosts and cables. Raises HostError if every pool of addresses is in use.
 
     ``routes``: networks that this machine has routes to. ``taken_slots``: slots of other labs, and
     slots whose interface names exist. ``places``: address ranges of labs when they were up last, by
-    name. A lab prefers the ranges that it had before; ranges that other labs had are the last
-    choice. Raises HostError if every pool is in use.
+    name. A lab prefers its own ranges; those of other labs are the last choice.
     """
-    candidates = _wanted(options.name, dict(places or {}))
-    slot, management, test = _free_networks(candidates, list(routes), frozenset(taken_slots))
-    first, second = _test_networks(options, slot, test)
+    slot, management, first = _free_networks(options.name, places or {}, list(routes), taken_slots)
+    first = first if options.mtu >= LEAST_IPV6_MTU_BYTES else first[:1]
+    first, second = (first, []) if options.second_rate is None else _halves(first)
     switch = f"netlab-{options.name}-switch" if options.switched else None
     router = f"netlab-{options.name}-{ROUTER}" if options.routed else None
     hosts: list[LabHost] = []
     plugs: list[CableEnd] = []
     sockets: list[CableEnd] = []
+    more: list[Cable] = []
     for number, (name, os) in enumerate(options.hosts, start=1):
         near = _halves(first)[number - 1] if options.routed else first
         further = second if options.has_second(name) else []
-        host = LabHost(
-            name=name,
-            os=os,
-            **_management(options, slot, number, management, name),
-            addresses=tuple(str(network[number + 1]) for network in near),
-            second=tuple(str(network[number + 1]) for network in further),
+        host = dataclasses.replace(
+            _machine(options, slot, management, number, name, os, _nth(near, number + 1)),
+            second=_nth(further, number + 1),
             cpu_share=options.cpu_shares.get(name),
         )
         hosts.append(host)
         plugs.append(CableEnd(host.namespace, "test", _with_prefix(host.addresses, near)))
         if router is not None:
-            gateways = [str(network[1]) for network in near]
-            sockets.append(CableEnd(router, name, _with_prefix(gateways, near)))
+            sockets.append(CableEnd(router, name, _with_prefix(_nth(near, 1), near)))
         elif switch is not None:
             sockets.append(CableEnd(switch, name, ()))
-    cables = _cables(hosts, plugs, sockets, options)
+            if further:
+                end = CableEnd(host.namespace, SECOND, _with_prefix(host.second, further))
+                cable = _cable((end, CableEnd(switch, f"{name}-2", ())), options)
+                more.append(dataclasses.replace(cable, rate=options.second_rate))
+    pairs = zip(plugs, sockets, strict=True) if sockets else [plugs]
+    device = None
+    if router is not None:
+        of_first_host = _nth(_halves(first)[0], 1)
+        device = _machine(options, slot, management, len(hosts) + 1, ROUTER, "L", of_first_host)
     return LabPlan(
         name=options.name,
         slot=slot,
         bridge=bridge_of(slot),
         controller_address=f"{management[1]}/{management.prefixlen}",
         hosts=tuple(hosts),
-        cables=(*cables, *_second_cables(hosts, second, switch, options)),
+        cables=(*(_cable(pair, options) for pair in pairs), *more),
         # `down` may be called from another folder.
         hosts_file=(options.hosts_file or folder / "hosts.yaml").absolute(),
         options=options,
         switch=switch,
         router=router,
-        device=None if router is None else _device(options, slot, management, sockets),
+        device=device,
     )
 
 
-def _cables(
-    hosts: list[LabHost], plugs: list[CableEnd], sockets: list[CableEnd], options: LabOptions
-) -> list[Cable]:
-    """One cable between two hosts, or one cable from each host to the switch or router.
-
-    ``plugs`` are the hosts' ends of the cables, ``sockets`` the other ends, in the same order.
-    """
-    if not sockets:
-        return [_cable(plugs, options)]
-    ends = zip(hosts, plugs, sockets, strict=True)
-    return [_cable((plug, socket), options, host.name) for host, plug, socket in ends]
-
-
-def _management(
-    options: LabOptions, slot: int, number: int, management: ipaddress.IPv4Network, name: str
-) -> dict[str, Any]:
-    """Address and account for logins to host ``number`` (from 1)."""
-    return {
-        "namespace": f"netlab-{options.name}-{name}",
-        "port": f"{bridge_of(slot)}-{number}",
-        "management_address": str(management[number + 1]),
-        "user": ACCOUNT,
-        "uid": FIRST_UID + slot * UIDS_A_LAB + number,
-    }
-
-
-def _device(
+def _machine(
     options: LabOptions,
     slot: int,
     management: ipaddress.IPv4Network,
-    sockets: Sequence[CableEnd],
+    number: int,
+    name: str,
+    os: str,
+    addresses: tuple[str, ...],
 ) -> LabHost:
-    """The router, with its addresses on the first host's side."""
-    number = len(sockets) + 1
-    addresses = (address.partition("/")[0] for address in sockets[0].addresses)
+    """A host or the router, with the address and the account for logins; ``number``: from 1."""
     return LabHost(
-        name=ROUTER,
-        os="L",
-        **_management(options, slot, number, management, ROUTER),
-        addresses=tuple(addresses),
+        name=name,
+        os=os,
+        namespace=f"netlab-{options.name}-{name}",
+        port=f"{bridge_of(slot)}-{number}",
+        management_address=str(management[number + 1]),
+        user=ACCOUNT,
+        uid=FIRST_UID + slot * UIDS_A_LAB + number,
+        addresses=addresses,
     )
 
 
-def _test_networks(
-    options: LabOptions, slot: int, test: ipaddress.IPv4Network
-) -> tuple[list[Network], list[Network]]:
-    """The networks ``test`` and the networks ``second`` (if any), one per IP version."""
-    networks: list[Network] = [test]
-    if options.mtu >= LEAST_IPV6_MTU_BYTES:
-        networks.append(ipaddress.IPv6Network(TEST_IPV6.format(slot=slot)))
-    return (networks, []) if options.second_rate is None else _halves(networks)
-
-
-def _cable(ends: Sequence[CableEnd], options: LabOptions, host: str = "") -> Cable:
-    """The cable of ``host``; if ``host`` is empty, the cable between the lab's two hosts."""
+def _cable(ends: Sequence[CableEnd], options: LabOptions) -> Cable:
+    """The cable of a host, whose name the end at the switch or router has, or of both hosts."""
     first, second = ends
+    host = second.interface
     routers = DEFAULT_DEVICE_QUEUE_FRAMES if options.routed else None
     return Cable(
         ends=(first, second),
@@ -519,26 +479,13 @@ def _cable(ends: Sequence[CableEnd], options: LabOptions, host: str = "") -> Cab
 
 def _halves(networks: list[Network]) -> tuple[list[Network], list[Network]]:
     """The first halves of the networks, and the second halves."""
-    first: list[Network] = []
-    second: list[Network] = []
-    for network in networks:
-        low, high = network.subnets(prefixlen_diff=1)
-        first.append(low)
-        second.append(high)
-    return first, second
+    halves: list[list[Network]] = [[*network.subnets(prefixlen_diff=1)] for network in networks]
+    return [low for low, _ in halves], [high for _, high in halves]
 
 
-def _second_cables(
-    hosts: Iterable[LabHost], networks: list[Network], switch: str | None, options: LabOptions
-) -> Iterator[Cable]:
-    """A further cable of each host that has addresses in the second network."""
-    for host in hosts:
-        if host.second and switch is not None:
-            host_end = CableEnd(host.namespace, SECOND, _with_prefix(host.second, networks))
-            switch_end = CableEnd(switch, f"{host.name}-2", ())
-            yield dataclasses.replace(
-                _cable((host_end, switch_end), options), rate=options.second_rate
-            )
+def _nth(networks: Iterable[Network], place: int) -> tuple[str, ...]:
+    """The address at this place in each network."""
+    return tuple(str(network[place]) for network in networks)
 
 
 def _with_prefix(addresses: Iterable[str], networks: Iterable[Network]) -> tuple[str, ...]:
@@ -547,42 +494,28 @@ def _with_prefix(addresses: Iterable[str], networks: Iterable[Network]) -> tuple
     return tuple(f"{address}/{network.prefixlen}" for address, network in pairs)
 
 
-Candidate = tuple[int, ipaddress.IPv4Network, ipaddress.IPv4Network]
-"""A slot, a management network and a test network."""
-
-
-def _wanted(name: str, places: dict[str, Place]) -> list[Candidate]:
-    """All candidates: the lab's previous ranges first, those of other labs last."""
-    own = places.pop(name, None)
-    other_slots = frozenset(slot for slot, _ in places.values())
-
-    def order(candidate: Candidate) -> tuple[bool, bool]:
-        slot, management, _ = candidate
-        return (slot, str(management)) != own, slot in other_slots
-
+def _free_networks(
+    name: str, places: Mapping[str, Place], in_use: list[Network], taken_slots: Iterable[int]
+) -> tuple[int, ipaddress.IPv4Network, list[Network]]:
+    """A slot, a management network, and a test network of each IP version."""
+    own, taken = places.get(name), frozenset(taken_slots)
+    others = {slot for lab, (slot, _) in places.items() if lab != name}
     candidates = [
-        (
-            slot,
-            ipaddress.IPv4Network(management.format(slot=slot)),
-            ipaddress.IPv4Network(test.format(slot=slot)),
-        )
+        (slot, management.format(slot=slot), test.format(slot=slot))
         for management, test in POOLS
         for slot in range(SLOTS)
     ]
-    return sorted(candidates, key=order)
-
-
-def _free_networks(
-    candidates: Iterable[Candidate], networks_in_use: list[Network], taken_slots: frozenset[int]
-) -> Candidate:
-    for slot, management, test in candidates:
-        networks = (management, test, ipaddress.ip_network(TEST_IPV6.format(slot=slot)))
-        if slot not in taken_slots and not any(
-            ours.version == theirs.version and ours.overlaps(theirs)
-            for ours in networks
-            for theirs in networks_in_use
+    # The lab's previous ranges come first, those of other labs last.
+    candidates.sort(key=lambda one: (one[:2] != own, one[0] in others))
+    for slot, *texts in candidates:
+        management, test = map(ipaddress.IPv4Network, texts)
+        tests: list[Network] = [test, ipaddress.IPv6Network(TEST_IPV6.format(slot=slot))]
+        if slot not in taken and not any(
+            one.version == theirs.version and one.overlaps(theirs)
+            for one in (management, *tests)
+            for theirs in in_use
         ):
-            return slot, management, test
+            return slot, management, tests
     raise HostError(
         "no free network for a lab: this machine has routes into all of 198.18.0.0/15, "
         "10.218.0.0/15 and 172.28.0.0/15, or too many labs are up"

@@ -333,10 +333,12 @@ def examine() -> tuple[LabNeed, ...]:
 
     Each try runs in its own namespaces, which end with the try; the machine is not changed.
     """
-    linux, windows = missing_packages(), missing_for_windows()
-    needs = [_root(), _programs(LINUX, linux)]
+    root = LabNeed(LINUX, "root", None if os.geteuid() == 0 else "sudo netlab lab doctor")
+    if sys.platform != "linux":
+        root = LabNeed(LINUX, "Linux", "it is made on a Linux machine: sudo netlab lab up")
+    needs = [root, _programs(LINUX, missing_packages())]
     can_try = all(need.remedy is None for need in needs)
-    needs.append(_programs(WINDOWS, windows))
+    needs.append(_programs(WINDOWS, missing_for_windows()))
     if can_try:
         namespaces = _trial(LINUX, "network, mount and process namespaces", "true")
         needs.append(namespaces)
@@ -353,13 +355,6 @@ def examine() -> tuple[LabNeed, ...]:
     return tuple(needs)
 
 
-def _root() -> LabNeed:
-    if sys.platform != "linux":
-        return LabNeed(LINUX, "Linux", "it is made on a Linux machine: sudo netlab lab up")
-    remedy = None if os.geteuid() == 0 else "sudo netlab lab doctor"
-    return LabNeed(LINUX, "root", remedy)
-
-
 def _programs(needed_for: str, shortage: Missing) -> LabNeed:
     if shortage:
         return LabNeed(needed_for, ", ".join(shortage.programs), shortage.command)
@@ -367,13 +362,9 @@ def _programs(needed_for: str, shortage: Missing) -> LabNeed:
 
 
 def _trial(needed_for: str, need: str, script: str, module: str | None = None) -> LabNeed:
+    namespaces = "--net --mount --pid --uts --fork --kill-child --mount-proc"
     try:
-        # fmt: off
-        run(
-            "unshare", "--net", "--mount", "--pid", "--uts", "--fork", "--kill-child",
-            "--mount-proc", "sh", "-ec", script,
-        )
-        # fmt: on
+        run("unshare", *namespaces.split(), "sh", "-ec", script)
     except HostError as error:
         reason = str(error).rpartition("` failed: ")[2]
         return LabNeed(needed_for, need, f"{reason}: {_remedy(reason, module)}")

@@ -64,7 +64,7 @@ exec /run/netlab-host/frames/setpriv --inh-caps +net_raw --ambient-caps +net_raw
 """
 """The login shell of an account that may send frames: see inside.py."""
 ACCOUNT_PATH_SET = f"SetEnv PATH={ACCOUNT_PATH}\n"
-PENALTIES_OFF = "PerSourcePenalties no\n"
+PENALTIES_OFF = "PerSourcePenalties=no"
 """For OpenSSH 9.8 and newer, which otherwise locks out the machine that runs netlab if netlab is
 killed often."""
 
@@ -107,10 +107,11 @@ def start(
     make_key(key, f"{host.name} of the virtual lab")
     group = None if host.cpu_share is None else programs.make_quota(host, host.cpu_share)
     config = SSHD_CONFIG.format(address=host.management_address, user=host.user)
-    if _knows_penalties(key):
-        config += PENALTIES_OFF
+    if succeeds("sshd", "-t", "-f", "/dev/null", "-o", f"HostKey={key}", "-o", PENALTIES_OFF):
+        config += PENALTIES_OFF + "\n"
     if sudo is not None:
         config += ACCOUNT_PATH_SET
+    shell = {"shell": FRAMES_SHELL, "shell_text": FRAMES_SHELL_TEXT.format(shell=_shell())}
     wish = {
         "name": host.name,
         "home": f"/home/{host.user}",
@@ -122,7 +123,7 @@ def start(
         "sshd_config": config,
         "control_group": None if group is None else group.mount,
         "windows": windows,
-        "frames": _frames_of() if frames else None,
+        "frames": {"setpriv": program("setpriv"), **shell} if frames else None,
         "sudo": sudo,
     }
     argv = _become_inside(host, group)
@@ -150,20 +151,11 @@ def start(
 
 def _become_inside(host: LabHost, group: programs.ControlGroup | None) -> list[str]:
     """The command that executes inside.py in the host's namespaces and control group."""
-    # fmt: off
-    argv = [
-        program("ip"), "netns", "exec", host.namespace,
-        program("unshare"), "--pid", "--uts", "--mount", "--fork", "--kill-child", "--mount-proc",
-        *([] if group is None else ["--cgroup"]),
-        sys.executable, "-I", "-S", str(INSIDE),
-    ]
-    # fmt: on
+    unshared = ["--pid", "--uts", "--mount", "--fork", "--kill-child", "--mount-proc"]
+    unshared += [] if group is None else ["--cgroup"]
+    inside = [program("unshare"), *unshared, sys.executable, "-I", "-S", str(INSIDE)]
+    argv = [program("ip"), "netns", "exec", host.namespace, *inside]
     return argv if group is None else group.entered(argv)
-
-
-def _frames_of() -> dict[str, str]:
-    text = FRAMES_SHELL_TEXT.format(shell=_shell())
-    return {"setpriv": program("setpriv"), "shell": FRAMES_SHELL, "shell_text": text}
 
 
 def _shell() -> str:
@@ -302,11 +294,3 @@ def last_words(host: LabHost, folder: Path) -> str:
     except FileNotFoundError:
         lines = []
     return lines[-1] if lines else "it wrote no message"
-
-
-def _knows_penalties(key: Path) -> bool:
-    # fmt: off
-    return succeeds(
-        "sshd", "-t", "-f", "/dev/null", "-o", f"HostKey={key}", "-o", "PerSourcePenalties=no",
-    )
-    # fmt: on

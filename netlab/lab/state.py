@@ -29,6 +29,7 @@ ROOT = Path("/run/netlab")
 
 PLAN = "plan.json"
 COMPLETE = "complete"
+"""File that ``up`` makes when it is complete."""
 
 
 def folder_of(name: str) -> Path:
@@ -119,19 +120,9 @@ def slot_of(folder: Path) -> int | None:
     return slot if isinstance(slot, int) else None
 
 
-def mark_complete(folder: Path) -> None:
-    """Record that ``up`` is complete."""
-    (folder / COMPLETE).touch()
-
-
 def is_complete(folder: Path) -> bool:
     """Whether ``up`` was completed."""
     return (folder / COMPLETE).exists()
-
-
-def forget(folder: Path) -> None:
-    """Remove the lab's folder."""
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +148,7 @@ def started(pid: int) -> Started:
 
 
 def write_started(file: Path, process: Started) -> None:
-    """Save the number of a process with the data that identify the process."""
+    """Save what identifies a process."""
     _write_whole(file, json.dumps(asdict(process)) + "\n")
 
 
@@ -255,22 +246,16 @@ def wine_environment(prefix: Path) -> dict[str, str]:
     }
 
 
-def wine_version() -> str:
-    """Wine's name and version, such as ``wine-8.0``."""
-    return run(wine_loader(), "--version").split()[0]
-
-
 def template_folder() -> Path:
     """The path of the template for this wine and this netlab, whether it exists or not."""
     sources = LAUNCH.read_bytes() + MAKE_TEMPLATE.encode()
-    package = run(wine_loader(), "--version")
+    package = run(wine_loader(), "--version")  # such as ``wine-8.0 (Debian 8.0~repack-4)``
     digest = hashlib.sha256(sources + package.encode()).hexdigest()[:12]
-    return CACHE / f"{TEMPLATE}{wine_version()}-{digest}"
+    return CACHE / f"{TEMPLATE}{package.split()[0]}-{digest}"
 
 
 def wine_template(say: Notify) -> Path:
-    """The template's folder; makes the template if there is none. The caller must hold the lock on
-    all labs (``state.locked``).
+    """The template's folder; makes it if there is none. The caller must hold the lock on all labs.
 
     Raises HostError with one line, which has the last message of the program that failed.
     """

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from netlab.cli import cli
 from netlab.errors import HostError, UsageError
 from netlab.lab import programs
-from netlab.lab.life import inventory_text
+from netlab.lab.life import texts_of
 from netlab.lab.network import Shape, shape_of
 from netlab.lab.plan import LabOptions, LabPlan, Network, make_plan, plan_from_json
 
@@ -321,7 +321,7 @@ def test_the_inventory_of_a_lab_pins_host_keys_and_names_test_addresses(tmp_path
     plan = a_plan()
     keys = {host.name: f"ssh-ed25519 AAAA{host.uid}" for host in plan.hosts}
     file = tmp_path / "hosts.yaml"
-    file.write_text(inventory_text(plan, keys, Path("/run/netlab/x/id")))
+    file.write_text(texts_of(plan, keys, Path("/run/netlab/x/id"), Path())[0])
     first, second = load_inventory(file).hosts
     assert (first.name, second.name, first.os, first.local) == ("linux-a", "linux-b", "L", False)
     assert first.host_key == keys["linux-a"]

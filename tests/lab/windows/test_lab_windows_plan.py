@@ -56,7 +56,7 @@ def test_a_lab_plan_from_a_newer_netlab_is_refused_but_its_slot_stays_taken(
     newer["cables"][0]["colour"] = "green"
     (tmp_path / "newer").mkdir()
     (tmp_path / "newer" / state.PLAN).write_text(json.dumps(newer))
-    state.mark_complete(tmp_path / "newer")
+    (tmp_path / "newer" / state.COMPLETE).touch()
     assert state.slot_of(tmp_path / "newer") == newer["slot"]
     monkeypatch.setattr(network, "slots_in_use", set)
     monkeypatch.setattr(network, "routed_networks", lambda: ())
@@ -154,7 +154,7 @@ def test_an_old_wine_template_stays_while_a_lab_with_windows_hosts_is_up(
     lab_folder = state.ROOT / "other"
     lab_folder.mkdir(parents=True)
     state.write_plan(lab_folder, a_plan(windows=1))
-    state.mark_complete(lab_folder)
+    (lab_folder / state.COMPLETE).touch()
     monkeypatch.setattr(state, "_make", lambda prefix: None)
     state.wine_template(lambda _: None)
     assert old.exists()
