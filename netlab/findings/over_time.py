@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from netlab.findings.derived import WINDOW_NS, StreamSample
@@ -16,23 +17,12 @@ from netlab.findings.series import Series
 from netlab.findings.stream_limits import FILLED, OFFERED
 from netlab.findings.stream_rules import STARVED
 from netlab.messages import Message, _
-from netlab.stats import mean, median
-from netlab.stats.trends import (
-    PeriodicDips,
-    mann_kendall,
-    periodic_dips,
-    seasonal_kendall,
-    sign_p,
-    theil_sen,
-)
+from netlab.stats import mean, median, trends
 from netlab.trial.interruptions import Cause, Interruption, interruptions, least_ns
 from netlab.trial.record import FLOWS, Record, Status, as_number, utc_of
 
 if TYPE_CHECKING:
     from netlab.ethernet import Link
-    from netlab.results.run import Run
-
-if TYPE_CHECKING:
     from netlab.results.run import Run
 
 UNKNOWN = _("the record does not show what stopped the data")
@@ -62,12 +52,8 @@ SILENT = 20
 """Minimum silence for a finding, in mean intervals between two receive calls of a stream."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """An attempt at a trial, and the interruption of one of its flows."""
-
-    record: Record
-    stop: Interruption
+_Attempt = tuple[Record, Interruption]
+"""An attempt at a trial, and the interruption of one of its flows."""
 
 
 def stopped(run: Run) -> Iterator[Finding]:
@@ -83,7 +69,7 @@ def stopped(run: Run) -> Iterator[Finding]:
             continue
         for stop in interruptions(record):
             attempts_by_flow = latest_attempts if latest is record else earlier_attempts
-            attempts_by_flow[record.cell, stop.flow].append(_Attempt(record, stop))
+            attempts_by_flow[record.cell, stop.flow].append((record, stop))
     all_attempts: dict[str, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in run.records:
         if record.status is Status.OK:
@@ -91,10 +77,9 @@ def stopped(run: Run) -> Iterator[Finding]:
     for attempts in latest_attempts.values():
         yield _finding(Kind.INTERRUPTION_FINAL, attempts, all_attempts)
     for flow, attempts in earlier_attempts.items():
-        latest_trials = {attempt.record.trial for attempt in latest_attempts.get(flow, ())}
-        if measured_again := [
-            attempt for attempt in attempts if attempt.record.trial not in latest_trials
-        ]:
+        stopped_last = {record.trial for record, _stop in latest_attempts.get(flow, ())}
+        measured_again = [attempt for attempt in attempts if attempt[0].trial not in stopped_last]
+        if measured_again:
             yield _finding(Kind.INTERRUPTION_EARLIER, measured_again, all_attempts)
 
 
@@ -103,18 +88,17 @@ def silent_streams(run: Run) -> Iterator[Finding]:
     silent: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
     for record in run.latest.values():
         for flow in FLOWS if record.status is Status.OK else ():
-            stop = _silence(record, flow)
-            if stop is not None:
-                silent[record.cell, flow].append(_Attempt(record, stop))
+            if stop := _silence(record, flow):
+                silent[record.cell, flow].append((record, stop))
     for attempts in silent.values():
-        worst = max(attempts, key=lambda attempt: attempt.stop.stopped_ns)
+        record, stop = max(attempts, key=lambda attempt: attempt[1].stopped_ns)
         figures = {
-            "streams": as_number(worst.record.settings.get("streams")),
-            "stopped_ns": worst.stop.stopped_ns,
-            "window_ns": worst.stop.window_ns,
+            "streams": as_number(record.settings.get("streams")),
+            "stopped_ns": stop.stopped_ns,
+            "window_ns": stop.window_ns,
         }
-        group, cells = group_of(worst.record, worst.stop.flow), (worst.record.cell,)
-        yield finding(Kind.INTERRUPTION_ONE_STREAM, group, cells, figures)
+        group = group_of(record, stop.flow)
+        yield finding(Kind.INTERRUPTION_ONE_STREAM, group, (record.cell,), figures)
 
 
 def _finding(
@@ -123,9 +107,8 @@ def _finding(
     all_attempts: Mapping[str, Mapping[int, list[Record]]],
 ) -> Finding:
     """The finding about one flow of a cell; its figures are those of the longest interruption."""
-    worst = max(attempts, key=lambda attempt: attempt.stop.stopped_ns)
-    record, stop = worst.record, worst.stop
-    trials = len({attempt.record.trial for attempt in attempts})
+    record, stop = max(attempts, key=lambda attempt: attempt[1].stopped_ns)
+    trials = len({attempted.trial for attempted, _stop in attempts})
     figures: dict[str, float | None] = {
         "stopped_ns": stop.stopped_ns,
         "window_ns": stop.window_ns,
@@ -135,10 +118,8 @@ def _finding(
         "of_trials": len(all_attempts[record.cell]),
     }
     for name in ("throughput_bit_per_s", "rtt_mean_ns"):
-        for attempt_number, attempt_record in enumerate(
-            all_attempts[record.cell][record.trial], start=1
-        ):
-            figures[f"attempt_{attempt_number}_{name}"] = attempt_record.number(stop.flow + name)
+        for number, attempted in enumerate(all_attempts[record.cell][record.trial], start=1):
+            figures[f"attempt_{number}_{name}"] = attempted.number(stop.flow + name)
     cause = UNKNOWN
     if stop.cause is not None:
         cause = CAUSES.get((stop.cause, stop.end)) or CAUSES[stop.cause, ""]
@@ -148,13 +129,9 @@ def _finding(
 
 def group_of(record: Record, flow: str) -> Group:
     """The group of a finding about one flow of a cell; ``flow`` is the prefix of its values."""
-    size = record.settings.get("message_bytes")
-    return Group(
-        record.pairing,
-        str(record.settings.get("protocol", "")),
-        size if isinstance(size, int) else None,
-        FLOWS[flow],
-    )
+    size, protocol = record.settings.get("message_bytes"), record.settings.get("protocol", "")
+    message_bytes = size if isinstance(size, int) else None
+    return Group(record.pairing, str(protocol), message_bytes, FLOWS[flow])
 
 
 def _silence(record: Record, flow: str) -> Interruption | None:
@@ -162,17 +139,15 @@ def _silence(record: Record, flow: str) -> Interruption | None:
 
     ``None`` if no silence was long enough, and for old records, which have no gaps.
     """
-    gaps = {
-        name: record.number(f"{flow}receiver_{name}")
+    gaps, total_ns, longest_ns, marks, window_ns = (
+        record.number(f"{flow}receiver_{name}")
         for name in ("gap_count", "gap_total_ns", "longest_gap_ns", "marks", "elapsed_ns")
-    }
+    )
     streams = as_number(record.settings.get("streams")) or 1
-    longest_ns, window_ns, marks = gaps["longest_gap_ns"], gaps["elapsed_ns"], gaps["marks"]
-    if gaps["gap_count"] is None or streams < 2 or not (longest_ns and window_ns and marks):
+    if gaps is None or streams < 2 or not (longest_ns and window_ns and marks):
         return None
-    each_ns = window_ns * streams / marks
-    short = longest_ns < max(least_ns(window_ns), SILENT * each_ns)
-    if short or longest_ns <= (gaps["gap_total_ns"] or 0):
+    short = longest_ns < max(least_ns(window_ns), SILENT * window_ns * streams / marks)
+    if short or longest_ns <= (total_ns or 0):
         return None
     return Interruption(
         flow=flow, stopped_ns=round(longest_ns), gaps=1, at_ns=0, window_ns=round(window_ns)
@@ -198,8 +173,8 @@ class _Delay:
 
     record: Record
     share: float
-    figures: dict[str, float | None]
-    words: dict[str, str]
+    figures: Mapping[str, float | None]
+    words: Mapping[str, str]
 
 
 def delayed_trials(run: Run, link: Link | None) -> Iterator[Finding]:
@@ -249,8 +224,8 @@ def _process_pause(record: Record, flow: str) -> _Delay | None:
         if not stalled_ns or not window_ns or stalled_ns < STALLED * window_ns:
             continue
         if stalled_ns + (thread_ns or 0) <= RAN * window_ns:
-            figures: dict[str, float | None] = {"stalled_ns": stalled_ns, "window_ns": window_ns}
-            words: dict[str, str] = {"cause": CAUSES[Cause.PROCESS, end]}
+            figures = {"stalled_ns": stalled_ns, "window_ns": window_ns}
+            words = {"cause": CAUSES[Cause.PROCESS, end]}
             pauses.append(_Delay(record, stalled_ns / window_ns, figures, words))
     return max(pauses, key=lambda pause: pause.share, default=None)
 
@@ -260,46 +235,31 @@ def _stolen_cpus(record: Record, flow: str) -> _Delay | None:
 
     Round trips are left out: stolen CPU time hardly changes their median.
     """
-    ends = ("sender", "receiver")
     shares = {}
-    for end in ends:
+    for end in ("sender", "receiver"):
         window_ns = record.number(f"{flow}{end}_elapsed_ns") or 0.0
         share = record.number(f"{flow}{end}_host_steal_share") or 0.0
         shares[end] = share if window_ns >= WINDOW_NS else 0.0  # else too short to measure it
-    worst = max(ends, key=lambda end: shares[end])
-    if shares[worst] <= STARVED:
-        return None
-    words: dict[str, str] = {"cause": CAUSES[Cause.STEAL, worst]}
-    return _Delay(record, shares[worst], {"steal_share": shares[worst]}, words)
+    worst, share = max(shares.items(), key=itemgetter(1))
+    words = {"cause": CAUSES[Cause.STEAL, worst]}
+    return _Delay(record, share, {"steal_share": share}, words) if share > STARVED else None
 
 
 def _omitted_messages(record: Record, flow: str, link: Link | None) -> _Delay | None:
     """A paced sender that omitted messages and sent less than requested below the wire ceiling."""
-    size, values = as_number(record.settings.get("message_bytes")), record.values
-    offered_rate = _offered_bit_per_s(record)
-    skipped, messages, window_ns, throughput = (
-        as_number(values.get(flow + name))
-        for name in (
-            "sender_skipped_messages",
-            "sender_sent_messages_window",
-            "sender_elapsed_ns",
-            "throughput_bit_per_s",
-        )
-    )
-    if not skipped or not offered_rate or not window_ns or messages is None or throughput is None:
+    size, offered = as_number(record.settings.get("message_bytes")), _offered_bit_per_s(record)
+    skipped = record.number(f"{flow}sender_skipped_messages")
+    messages = record.number(f"{flow}sender_sent_messages_window")
+    window_ns = record.number(f"{flow}sender_elapsed_ns")
+    throughput = record.number(f"{flow}throughput_bit_per_s")
+    if not skipped or not offered or not window_ns or messages is None or throughput is None:
         return None
-    sent_rate = 8e9 * (size or 0) * messages / window_ns
-    ceiling = ceiling_of(record.settings, values, flow, link)
-    if sent_rate >= OFFERED * offered_rate or (
-        ceiling is not None and throughput >= FILLED * ceiling
-    ):
+    sent = 8e9 * (size or 0) * messages / window_ns
+    ceiling = ceiling_of(record.settings, record.values, flow, link)
+    if sent >= OFFERED * offered or (ceiling is not None and throughput >= FILLED * ceiling):
         return None
-    figures: dict[str, float | None] = {
-        "sent_bit_per_s": sent_rate,
-        "offered_bit_per_s": offered_rate,
-        "skipped_messages": skipped,
-    }
-    return _Delay(record, 1 - sent_rate / offered_rate, figures, {})
+    figures = {"sent_bit_per_s": sent, "offered_bit_per_s": offered, "skipped_messages": skipped}
+    return _Delay(record, 1 - sent / offered, figures, {})
 
 
 def _late_messages(record: Record, flow: str) -> _Delay | None:
@@ -308,22 +268,14 @@ def _late_messages(record: Record, flow: str) -> _Delay | None:
     ``None`` if a tool other than netlab's probe measured the stream, because other tools count and
     pace in their own way.
     """
-    received_rate = record.number(f"{flow}throughput_bit_per_s")
-    offered_rate = _offered_bit_per_s(record)
+    received = record.number(f"{flow}throughput_bit_per_s")
+    offered = _offered_bit_per_s(record)
     is_coarse = record.values.get(f"{flow}receiver_coarse") == 1
-    if (
-        not offered_rate
-        or record.settings.get("engine")
-        or received_rate is None
-        or received_rate <= LATE * offered_rate
-        or is_coarse
-    ):
+    if not offered or received is None or record.settings.get("engine") or is_coarse:
         return None
-    figures: dict[str, float | None] = {
-        "received_bit_per_s": received_rate,
-        "offered_bit_per_s": offered_rate,
-    }
-    return _Delay(record, received_rate / offered_rate - 1, figures, {})
+    figures = {"received_bit_per_s": received, "offered_bit_per_s": offered}
+    is_late = received > LATE * offered
+    return _Delay(record, received / offered - 1, figures, {}) if is_late else None
 
 
 def _offered_bit_per_s(record: Record) -> float | None:
@@ -365,18 +317,16 @@ def tables(run: Run, series: Iterable[Series]) -> tuple[BlockTable, ...]:
     If cells are repeated until their mean is precise, they have different numbers of trials. Then
     the number of blocks is chosen so that the table has the most figures.
     """
-    by_quantity: dict[str, dict[CellFlow, dict[int, float]]] = {}
+    by_quantity: dict[str, dict[CellFlow, dict[int, float]]] = defaultdict(dict)
     inside = within_blocks(run)
     for one_series in series:
         for point in one_series.points:
-            if point.paced and one_series.test == "stream":
-                continue
-            figures = {
-                trial: figure
-                for trial, figure in enumerate(point.figures, 1)
-                if figure is not None and figure > 0 and (point.cell, trial) in inside
-            }
-            by_quantity.setdefault(one_series.quantity, {})[point.cell, point.prefix] = figures
+            if not point.paced or one_series.test != "stream":
+                by_quantity[one_series.quantity][point.cell, point.prefix] = {
+                    trial: figure
+                    for trial, figure in enumerate(point.figures, 1)
+                    if figure is not None and figure > 0 and (point.cell, trial) in inside
+                }
     return tuple(_complete(quantity, cells) for quantity, cells in by_quantity.items())
 
 
@@ -385,26 +335,24 @@ def within_blocks(run: Run) -> frozenset[tuple[str, int]]:
 
     Trials that were repeated later are left out, and so are trials without a recorded start.
     """
-    begins: dict[int, str] = {}
+    begins: dict[int, str] = defaultdict(lambda: "~")  # after any time
     for record in run.records:
         if record.started_at:
-            first = begins.get(record.trial, record.started_at)
-            begins[record.trial] = min(first, record.started_at)
+            begins[record.trial] = min(begins[record.trial], record.started_at)
     return frozenset(
         key
         for key, record in run.latest.items()
         if record.status is Status.OK
         and record.started_at
-        and begins[record.trial] <= record.started_at
-        and record.started_at < begins.get(record.trial + 1, "~")
+        and begins[record.trial] <= record.started_at < begins[record.trial + 1]
     )
 
 
 def lasted_s(run: Run, trials: Iterable[tuple[str, int]]) -> float | None:
     """Time from the start of the first of these trials to the start of the last, in seconds."""
-    begins = [utc_of(run.latest[trial].started_at) for trial in trials if trial in run.latest]
-    start_times = [begin for begin in begins if begin is not None]
-    return (max(start_times) - min(start_times)).total_seconds() if start_times else None
+    begins = (utc_of(run.latest[trial].started_at) for trial in trials if trial in run.latest)
+    times = [begin for begin in begins if begin is not None]
+    return (max(times) - min(times)).total_seconds() if times else None
 
 
 def _complete(quantity: str, cells: Mapping[CellFlow, Mapping[int, float]]) -> BlockTable:
@@ -419,14 +367,12 @@ def _complete(quantity: str, cells: Mapping[CellFlow, Mapping[int, float]]) -> B
     if not counts:
         return BlockTable(quantity, {})
     blocks = max(counts, key=lambda n: n * sum(count >= n for count in block_counts.values()))
-    return BlockTable(
-        quantity,
-        {
-            cell: tuple(cells[cell][block] for block in range(1, blocks + 1))
-            for cell, count in block_counts.items()
-            if count >= blocks
-        },
-    )
+    figures = {
+        cell: tuple(cells[cell][block] for block in range(1, blocks + 1))
+        for cell, count in block_counts.items()
+        if count >= blocks
+    }
+    return BlockTable(quantity, figures)
 
 
 LEAST_BLOCKS = 6
@@ -459,80 +405,64 @@ _WHAT: Mapping[str, Message] = {
 def drifts(run: Run, series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
     """At most one finding per quantity, about all cells together."""
     for table in () if imported else tables(run, series):
+        if table.blocks < LEAST_BLOCKS_CONSISTENT:
+            continue
+        residuals = _residuals(table)
+        middle = _medians(residuals)
+        # From the first block to the last, as a logarithm, by the Theil-Sen slope.
+        change = trends.theil_sen(middle) * (len(middle) - 1)
         if table.blocks >= LEAST_BLOCKS:
-            middle = _medians(_residuals(table))
-            trend = mann_kendall(middle)
-            steady = abs(trend.s / math.comb(table.blocks, 2)) >= LEAST_TAU
-            if trend.p_value < BY_CHANCE and steady and abs(_change(middle)) > LEAST_CHANGE:
-                yield _drift_finding(Kind.TREND_PROVED, run, table, middle, trend.p_value)
-        elif table.blocks >= LEAST_BLOCKS_CONSISTENT:
-            yield from _consistent(run, table)
+            kind, trend = Kind.TREND_PROVED, trends.mann_kendall(middle)
+            is_steady = abs(trend.s / math.comb(table.blocks, 2)) >= LEAST_TAU
+        else:
+            # With few blocks, the medians over enough cells must only rise, or only fall.
+            kind, trend = Kind.TREND_POSSIBLE, trends.seasonal_kendall(residuals)
+            whole, last = middle[-1] - middle[0], middle[-1] - middle[1]
+            is_steady = (
+                len(table.cells) >= LEAST_CELLS_CONSISTENT
+                and all((later - earlier) * whole > 0 for earlier, later in pairwise(middle))
+                and last / whole >= LATER
+            )
+        if is_steady and trend.p_value < BY_CHANCE and abs(change) > LEAST_CHANGE:
+            figures = {
+                "change_share": math.expm1(change),
+                "blocks": table.blocks,
+                "cells": len(table.cells),
+                "p_value": trend.p_value,
+                "lasted_s": lasted_s(run, table.trials()),
+            }
+            words = {"what": _WHAT[table.quantity]}
+            yield finding(kind, Group(), table.cells, figures, words, table.trials())
 
 
 def first_trials(run: Run, series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
-    """At most one finding per quantity: in most cells the first trial is slower than later ones."""
-    for table in () if imported else tables(run, series):
-        if table.blocks >= FIRST_BLOCKS:
-            yield from _first(table)
-
-
-def _consistent(run: Run, table: BlockTable) -> Iterator[Finding]:
-    """Drift with few blocks: from block to block, the medians over enough cells only rise, or only
-    fall.
+    """At most one finding per quantity: in most cells the first trial is slower than later ones,
+    with less throughput or longer round trips.
     """
-    residuals = _residuals(table)
-    middle = _medians(residuals)
-    total_change, last = middle[-1] - middle[0], middle[-1] - middle[1]
-    if (
-        len(table.cells) >= LEAST_CELLS_CONSISTENT
-        and all((later - earlier) * total_change > 0 for earlier, later in pairwise(middle))
-        and last / total_change >= LATER
-        and abs(_change(middle)) > LEAST_CHANGE
-        and (p_value := seasonal_kendall(residuals).p_value) < BY_CHANCE
-    ):
-        yield _drift_finding(Kind.TREND_POSSIBLE, run, table, middle, p_value)
-
-
-def _drift_finding(
-    kind: Kind, run: Run, table: BlockTable, middle: list[float], p_value: float
-) -> Finding:
-    figures = {
-        "change_share": math.expm1(_change(middle)),
-        "blocks": table.blocks,
-        "cells": len(table.cells),
-        "p_value": p_value,
-        "lasted_s": lasted_s(run, table.trials()),
-    }
-    words = {"what": _WHAT[table.quantity]}
-    return finding(kind, Group(), table.cells, figures, words, table.trials())
-
-
-def _first(table: BlockTable) -> Iterator[Finding]:
-    """The finding about slower first trials: with less throughput or longer round trips."""
-    sign = 1 if table.quantity.endswith("_ns") else -1
-    residuals = [
-        [sign * (math.log(figure) - median(list(map(math.log, of_cell[1:])))) for figure in of_cell]
-        for of_cell in table.figures.values()
-    ]
-    # The sign test ignores ties (Dixon and Mood).
-    firsts = [of_cell[0] for of_cell in residuals if of_cell[0]]
-    slower = sum(residual > 0 for residual in firsts)
-    first, *later = _medians(residuals)
-    if (
-        2 * slower > len(firsts)
-        and sign_p(slower, len(firsts)) < BY_CHANCE
-        and first > FIRST_CHANGE
-        and first > FIRST_ALONE * max(map(abs, later))
-    ):
-        figures = {
-            "change_share": math.expm1(sign * first),
-            "slower_cells": slower,
-            "cells": len(residuals),
-            "blocks": table.blocks,
-        }
-        firsts_of = tuple((cell, 1) for cell in table.cells)
-        words = {"what": _WHAT[table.quantity]}
-        yield finding(Kind.FIRST_TRIAL_SLOWER, Group(), table.cells, figures, words, firsts_of)
+    for table in () if imported else tables(run, series):
+        if table.blocks < FIRST_BLOCKS:
+            continue
+        sign = 1 if table.quantity.endswith("_ns") else -1
+        residuals = []
+        for figures in table.figures.values():
+            logs = [math.log(figure) for figure in figures]
+            residuals.append([sign * (log - median(logs[1:])) for log in logs])
+        # The sign test ignores ties (Dixon and Mood).
+        firsts = [of_cell[0] for of_cell in residuals if of_cell[0]]
+        slower = sum(residual > 0 for residual in firsts)
+        first, *later = _medians(residuals)
+        is_alone = first > FIRST_CHANGE and first > FIRST_ALONE * max(map(abs, later))
+        most_are = 2 * slower > len(firsts) and trends.sign_p(slower, len(firsts)) < BY_CHANCE
+        if is_alone and most_are:
+            evidence = {
+                "change_share": math.expm1(sign * first),
+                "slower_cells": slower,
+                "cells": len(residuals),
+                "blocks": table.blocks,
+            }
+            trials = tuple((cell, 1) for cell in table.cells)
+            words = {"what": _WHAT[table.quantity]}
+            yield finding(Kind.FIRST_TRIAL_SLOWER, Group(), table.cells, evidence, words, trials)
 
 
 def _residuals(table: BlockTable) -> list[list[float]]:
@@ -547,12 +477,7 @@ def _residuals(table: BlockTable) -> list[list[float]]:
 
 def _medians(residuals: list[list[float]]) -> list[float]:
     """The median of each block over the cells."""
-    return [median(list(block)) for block in zip(*residuals, strict=True)]
-
-
-def _change(middle: list[float]) -> float:
-    """Change from the first block to the last, as a logarithm, by the Theil-Sen slope."""
-    return theil_sen(middle) * (len(middle) - 1)
+    return [median(block) for block in zip(*residuals, strict=True)]
 
 
 DEEP = 0.05
@@ -567,7 +492,7 @@ class _Dipping:
     """A trial whose rate dips in one flow."""
 
     record: Record
-    dips: PeriodicDips
+    dips: trends.PeriodicDips
     interval_ns: float
     sent_again: int | None
     """Segments retransmitted in the whole measured time; ``None``: not known, or UDP."""
@@ -591,30 +516,19 @@ def dips(run: Run, samples: Iterable[StreamSample], *, imported: bool) -> Iterat
             if not isinstance(series, list) or not interval_ns:
                 continue
             judged_trials[record.cell, prefix] += 1
-            trial_dips = _dips_of_trial(record, prefix, series)
-            if trial_dips is not None:
+            # The last interval, which has another length, is left out.
+            values = [float(value) for value in series[:-1]]
+            found = trends.periodic_dips(values)
+            largest = record.number(f"{prefix}receiver_largest_receive_bytes")
+            if found is None or largest is None:
+                continue
+            if found.depth_share > max(DEEP, GRAINS * largest / median(values)):
                 retransmitted = sent_again.get((record.cell, record.trial, flow))
-                dipping[record.cell, prefix].append(
-                    _Dipping(record, trial_dips, interval_ns, retransmitted)
-                )
-    for cell_and_flow, trials in dipping.items():
-        if 2 * len(trials) > judged_trials[cell_and_flow]:
-            yield _dips_finding(cell_and_flow[1], trials, judged_trials[cell_and_flow])
-
-
-def _dips_of_trial(
-    record: Record, prefix: str, series: list[int] | list[float]
-) -> PeriodicDips | None:
-    """The periodic dips of one flow; ``None`` if they are not deep enough. The flow's last
-    interval, which has another length, is left out.
-    """
-    values = [float(value) for value in series[:-1]]
-    period = periodic_dips(values)
-    largest = record.number(f"{prefix}receiver_largest_receive_bytes")
-    if period is None or largest is None:
-        return None
-    grain = GRAINS * largest / median(values)
-    return period if period.depth_share > max(DEEP, grain) else None
+                of_trial = _Dipping(record, found, interval_ns, retransmitted)
+                dipping[record.cell, prefix].append(of_trial)
+    for (cell, prefix), trials in dipping.items():
+        if 2 * len(trials) > judged_trials[cell, prefix]:
+            yield _dips_finding(prefix, trials, judged_trials[cell, prefix])
 
 
 def _dips_finding(prefix: str, trials: list[_Dipping], number_of_trials: int) -> Finding:
@@ -631,14 +545,8 @@ def _dips_finding(prefix: str, trials: list[_Dipping], number_of_trials: int) ->
         "of_trials": number_of_trials,
         "retransmissions": median(retransmissions) if retransmissions else None,
     }
-    all_retransmitted = (
-        bool(retransmissions) and len(retransmissions) == len(trials) and all(retransmissions)
-    )
-    return finding(
-        Kind.DIPS_CONGESTION if all_retransmitted else Kind.DIPS_UNEXPLAINED,
-        group_of(middle.record, prefix),
-        (middle.record.cell,),
-        figures,
-        in_trials(len(trials), number_of_trials),
-        tuple((trial.record.cell, trial.record.trial) for trial in trials),
-    )
+    # A trial without known or without any retransmissions is no sign of congestion.
+    kind = Kind.DIPS_CONGESTION if all(t.sent_again for t in trials) else Kind.DIPS_UNEXPLAINED
+    group, words = group_of(middle.record, prefix), in_trials(len(trials), number_of_trials)
+    keys = tuple(trial.record.key for trial in trials)
+    return finding(kind, group, (middle.record.cell,), figures, words, keys)
