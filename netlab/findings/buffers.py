@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 from math import inf
 
-from netlab.ethernet import (
-    IP_BYTES,
-    UDP_BYTES,
-    IpVersion,
-    Link,
-    above_tolerance,
-    best_udp_message,
-    ceiling_bit_per_s,
-    fragments,
-    ip_version_of,
-)
+from netlab import ethernet
+from netlab.ethernet import Link
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
@@ -28,15 +22,7 @@ from netlab.findings.stream_limits import (
     is_above,
 )
 from netlab.messages import Message, _
-from netlab.stats import (
-    Outlier,
-    mean,
-    median,
-    median_absolute_deviation,
-    outliers_among_siblings,
-    outliers_on_axis,
-)
-from netlab.stats.summary import STEP_LIMIT, TO_DEVIATION
+from netlab.stats import Outlier, mean, median, summary
 
 WAYS: Mapping[str, Message] = {
     "divides what was received by the sender's time": _(
@@ -56,9 +42,6 @@ No other remark concerns the counting of bytes or time."""
 _UNKNOWN = _("the tool counts bytes and time in its own way")
 _OF_LINK = ("network", "interface")
 
-_Link = tuple[frozenset[str], tuple[object, ...]]
-"""The two hosts, and the settings that select one of several links between them."""
-
 
 def above_ceiling(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """One finding per group, cause and tool, over the cells in which most trials are above the wire
@@ -66,18 +49,18 @@ def above_ceiling(samples: Iterable[StreamSample]) -> Iterator[Finding]:
 
     Findings that name a tool come last; among these, the largest excess comes first.
     """
-    links: dict[_Link, list[StreamSample]] = {}
+    # By the two hosts, and the settings that select one of several links between them.
+    links: dict[tuple[object, ...], list[StreamSample]] = defaultdict(list)
     for sample in samples:
         hosts, settings = frozenset(end.host for end in sample.ends), dict(sample.conditions)
-        link = (hosts, tuple(settings.get(name) for name in _OF_LINK))
-        links.setdefault(link, []).append(sample)
-    causes: dict[tuple[Kind, str], list[StreamSample]] = {}
+        links[hosts, *map(settings.get, _OF_LINK)].append(sample)
+    causes: dict[tuple[Kind, str], list[StreamSample]] = defaultdict(list)
     for streams in links.values():
         kind_of_tools = _kind_of_tools(streams)
         for sample in streams:
             is_rate = not sample.engine or kind_of_tools is Kind.ABOVE_WIRE_RATE
             cause = (Kind.ABOVE_WIRE_RATE, "") if is_rate else (kind_of_tools, sample.engine)
-            causes.setdefault(cause, []).append(sample)
+            causes[cause].append(sample)
     of_tools: list[Finding] = []
     for (kind, tool), streams in causes.items():
 
@@ -104,10 +87,10 @@ def _kind_of_tools(streams: Iterable[StreamSample]) -> Kind:
     on what most trials show. A cell that does not fill the wire shows nothing, because the link may
     carry more.
     """
-    cells: dict[tuple[str, str], list[StreamSample]] = {}
+    cells: dict[tuple[str, str], list[StreamSample]] = defaultdict(list)
     for sample in streams:
         if not sample.engine:
-            cells.setdefault((sample.cell, sample.flow), []).append(sample)
+            cells[sample.cell, sample.flow].append(sample)
     above = full = False
     for trials in cells.values():
         above_count = sum(map(is_above, trials))
@@ -128,10 +111,8 @@ def _way(finding: Finding, streams: Iterable[StreamSample]) -> Message:
         if (sample.cell, sample.trial) in trials
         for remark in sample.engine_remarks.split("; ")
     }
-    for begin, way in WAYS.items():
-        if any(remark.startswith(begin) for remark in remarks):
-            return way
-    return _UNKNOWN
+    ways = (way for begin, way in WAYS.items() if any(r.startswith(begin) for r in remarks))
+    return next(ways, _UNKNOWN)
 
 
 LEAST_FULL, LEAST_FALLEN = 4, 3
@@ -146,9 +127,7 @@ def falls(series: Iterable[Series], explained: Collection[str]) -> tuple[Finding
     ``explained``: cells whose limit the records show. If such a cell is among the lower cells, the
     series has no finding.
     """
-    return tuple(
-        result for one_series in series if (result := _fall(one_series, explained)) is not None
-    )
+    return tuple(filter(None, (_fall(one_series, explained) for one_series in series)))
 
 
 def without_timestamps(series: Iterable[Series], *, imported: bool) -> tuple[Finding, ...]:
@@ -158,10 +137,8 @@ def without_timestamps(series: Iterable[Series], *, imported: bool) -> tuple[Fin
     without timestamps. A series that a tool other than netlab's probe measured is left out: the
     tool's way of counting may be the cause.
     """
-    tolerance = above_tolerance(imported=imported)
-    return tuple(
-        result for one_series in series if (result := _without(one_series, tolerance)) is not None
-    )
+    tolerance = ethernet.above_tolerance(imported=imported)
+    return tuple(filter(None, (_without(one_series, tolerance) for one_series in series)))
 
 
 def above_any(
@@ -172,17 +149,17 @@ def above_any(
     """
     if link is None:
         return ()
-    tolerance = above_tolerance(imported=imported)
+    tolerance = ethernet.above_tolerance(imported=imported)
     findings = []
     for one_series in series:
         group = one_series.group
         if one_series.test != "stream" or group.message_bytes is not None:
             continue
-        version = ip_version_of(one_series.points[0].settings)
-        highest = ceiling_bit_per_s(
+        version = ethernet.ip_version_of(one_series.points[0].settings)
+        highest = ethernet.ceiling_bit_per_s(
             link.rate_bit_per_s,
             "TCP" if group.protocol == "TCP" else "UDP",
-            best_udp_message(link.mtu_bytes, ip_version=version),
+            ethernet.best_udp_message(link.mtu_bytes, ip_version=version),
             link.mtu_bytes,
             ip_version=version,
             timestamps=False,
@@ -191,12 +168,9 @@ def above_any(
         wired = [point for point in one_series.measured if not point.same_host]
         above = [point for point in wired if _middle(point) > highest * (1 + tolerance)]
         if above:
-            figures = {
-                "throughput_bit_per_s": max(_middle(point) for point in above),
-                "highest_ceiling_bit_per_s": highest,
-            }
-            cells = tuple(point.cell for point in above)
-            findings.append(finding(Kind.ABOVE_WIRE_RATE, group, cells, figures))
+            most = max(map(_middle, above))
+            figures = {"throughput_bit_per_s": most, "highest_ceiling_bit_per_s": highest}
+            findings.append(finding(Kind.ABOVE_WIRE_RATE, group, _cells(above), figures))
     return tuple(findings)
 
 
@@ -208,33 +182,24 @@ def _fall(series: Series, explained: Collection[str]) -> Finding | None:
         return None
     # The cells after the last cell at the ceiling.
     fallen = wired[wired.index(full[-1]) + 1 :]
-    figures = [_middle(point) for point in full]
-    median_figure = median(figures)
-    scale = max(
-        TO_DEVIATION * median_absolute_deviation(figures),
-        0.01 * median_figure,
-        3 * max(point.print_step for point in wired),
-    )
-    if (
-        len(fallen) < LEAST_FALLEN
-        or any(median_figure - _middle(point) <= STEP_LIMIT * scale for point in fallen)
-        or any(point.cell in explained for point in fallen)
-    ):
+    values = [*map(_middle, full)]
+    expected, deviation = median(values), summary.median_absolute_deviation(values)
+    print_step = max(point.print_step for point in wired)
+    scale = max(summary.TO_DEVIATION * deviation, 0.01 * expected, 3 * print_step)
+    if len(fallen) < LEAST_FALLEN or any(point.cell in explained for point in fallen):
         return None
-    return finding(
-        Kind.UNEXPLAINED_FALL,
-        series.group,
-        tuple(point.cell for point in fallen),
-        {
-            "from_socket_buffer_bytes": fallen[0].buffer_bytes,
-            "expected": median_figure,
-            "least": min(_middle(point) for point in fallen),
-            "last": _middle(fallen[-1]),
-            "ceiling_bit_per_s": fallen[-1].lowest_ceiling,
-            "cells": len(wired),
-            "full_cells": len(full),
-        },
-    )
+    if expected - max(map(_middle, fallen)) <= summary.STEP_LIMIT * scale:
+        return None
+    figures = {
+        "from_socket_buffer_bytes": fallen[0].buffer_bytes,
+        "expected": expected,
+        "least": min(map(_middle, fallen)),
+        "last": _middle(fallen[-1]),
+        "ceiling_bit_per_s": fallen[-1].lowest_ceiling,
+        "cells": len(wired),
+        "full_cells": len(full),
+    }
+    return finding(Kind.UNEXPLAINED_FALL, series.group, _cells(fallen), figures)
 
 
 def _without(series: Series, tolerance: float) -> Finding | None:
@@ -246,30 +211,28 @@ def _without(series: Series, tolerance: float) -> Finding | None:
     above = []
     for point in points:
         lowest, highest = point.lowest_ceiling, point.highest_ceiling
-        if lowest is None or highest is None:
-            return None
-        if _middle(point) > highest * (1 + tolerance):
+        if lowest is None or highest is None or _middle(point) > highest * (1 + tolerance):
             return None
         if _middle(point) > lowest * (1 + tolerance):
             above.append(point)
     if 2 * len(above) <= len(points):
         return None
-    return finding(
-        Kind.NO_TIMESTAMPS,
-        series.group,
-        tuple(point.cell for point in above),
-        {
-            "throughput_bit_per_s": median([_middle(point) for point in above]),
-            "ceiling_without_bit_per_s": above[0].highest_ceiling,
-            "ceiling_with_bit_per_s": above[0].lowest_ceiling,
-            "cells": len(points),
-        },
-    )
+    figures = {
+        "throughput_bit_per_s": median([*map(_middle, above)]),
+        "ceiling_without_bit_per_s": above[0].highest_ceiling,
+        "ceiling_with_bit_per_s": above[0].lowest_ceiling,
+        "cells": len(points),
+    }
+    return finding(Kind.NO_TIMESTAMPS, series.group, _cells(above), figures)
 
 
 def _middle(point: Point) -> float:
     """The median of a point that has values."""
     return point.middle or 0.0
+
+
+def _cells(points: Iterable[Point]) -> tuple[str, ...]:
+    return tuple(point.cell for point in points)
 
 
 def outliers(series: Iterable[Series]) -> tuple[Finding, ...]:
@@ -283,7 +246,7 @@ def outliers_of(series: Series) -> tuple[tuple[Outlier, Point], ...]:
     """The outliers of a series along its axis, each with its point."""
     points = series.on_axis
     step = max((point.print_step for point in points), default=0.0)
-    strays = outliers_on_axis([point.middle for point in points], step)
+    strays = summary.outliers_on_axis([point.middle for point in points], step)
     return tuple((stray, points[stray.index]) for stray in strays)
 
 
@@ -293,32 +256,25 @@ def _of(series: Series) -> Iterator[Finding]:
     outlier_points = [point for stray, point in strays if stray.kind == "outlier"]
     for stray, point in strays:
         if stray.kind == "outlier":
-            yield finding(
-                Kind.DEVIATION_CELL,
-                series.group,
-                (point.cell,),
-                {
-                    series.quantity: stray.value,
-                    "expected": stray.expected,
-                    "scales": abs(stray.value - stray.expected) / stray.scale,
-                    "socket_buffer_bytes": point.buffer_bytes,
-                    **_means(series, outlier_points),
-                },
-            )
+            figures = {
+                series.quantity: stray.value,
+                "expected": stray.expected,
+                "scales": abs(stray.value - stray.expected) / stray.scale,
+                "socket_buffer_bytes": point.buffer_bytes,
+                **_means(series, outlier_points),
+            }
+            yield finding(Kind.DEVIATION_CELL, series.group, (point.cell,), figures)
     for steps in _runs([(stray, point) for stray, point in strays if stray.kind == "step"], series):
-        yield finding(
-            Kind.DEVIATION_STEP,
-            series.group,
-            tuple(point.cell for _, point in steps),
-            {
-                series.quantity: median([stray.value for stray, _ in steps]),
-                "expected": median([stray.expected for stray, _ in steps]),
-                "scales": min(abs(s.value - s.expected) / s.scale for s, _ in steps),
-                "from_socket_buffer_bytes": steps[0][1].buffer_bytes,
-                "to_socket_buffer_bytes": steps[-1][1].buffer_bytes,
-                **_means(series, [point for _, point in steps]),
-            },
-        )
+        points = [point for _, point in steps]
+        figures = {
+            series.quantity: median([stray.value for stray, _ in steps]),
+            "expected": median([stray.expected for stray, _ in steps]),
+            "scales": min(abs(s.value - s.expected) / s.scale for s, _ in steps),
+            "from_socket_buffer_bytes": points[0].buffer_bytes,
+            "to_socket_buffer_bytes": points[-1].buffer_bytes,
+            **_means(series, points),
+        }
+        yield finding(Kind.DEVIATION_STEP, series.group, _cells(points), figures)
     for point in series.measured:
         yield from _trials(series, point)
 
@@ -343,19 +299,12 @@ def _runs(
 
 
 def _trials(series: Series, point: Point) -> Iterator[Finding]:
-    numbered = [
-        (number, value) for number, value in enumerate(point.figures, 1) if value is not None
-    ]
+    numbered = [(number, v) for number, v in enumerate(point.figures, 1) if v is not None]
     values = [value for _, value in numbered]
-    strays = outliers_among_siblings(values, point.print_step)
-    if not strays:
-        return
-    stray_indices = {stray.index for stray in strays}
-    yield finding(
-        Kind.DEVIATION_TRIAL,
-        series.group,
-        (point.cell,),
-        {
+    if strays := summary.outliers_among_siblings(values, point.print_step):
+        stray_indices = {stray.index for stray in strays}
+        others = [value for index, value in enumerate(values) if index not in stray_indices]
+        figures = {
             "trials": len(values),
             "stray_trials": len(strays),
             "trial": numbered[strays[0].index][0],
@@ -363,12 +312,10 @@ def _trials(series: Series, point: Point) -> Iterator[Finding]:
             "expected": strays[0].expected,
             "socket_buffer_bytes": point.buffer_bytes,
             "mean": mean(values),
-            "mean_without": mean(
-                [v for index, v in enumerate(values) if index not in stray_indices]
-            ),
+            "mean_without": mean(others),
             "median": median(values),
-        },
-    )
+        }
+        yield finding(Kind.DEVIATION_TRIAL, series.group, (point.cell,), figures)
 
 
 def _means(series: Series, without: Sequence[Point]) -> dict[str, float | None]:
@@ -405,7 +352,7 @@ def buffers(series: Iterable[Series]) -> tuple[Finding, ...]:
     return (
         *_reported(all_series, "capped", Kind.SOCKET_BUFFER_CAPPED),
         *_same_points(all_series),
-        *(result for one_series in all_series if (result := _no_effect(one_series)) is not None),
+        *filter(None, map(_no_effect, all_series)),
         *_reported(all_series, "doubled", Kind.SOCKET_BUFFER_DOUBLED),
     )
 
@@ -414,18 +361,14 @@ def _reported(series: Sequence[Series], suffix: str, kind: Kind) -> list[Finding
     """One finding per pairing about requested buffers that a host reports as changed: ``suffix`` is
     ``capped`` or ``doubled``.
     """
-    cells: dict[str, dict[str, Point]] = {}
-    ends_of: dict[str, dict[str, None]] = {}
+    cells: dict[str, dict[str, Point]] = defaultdict(dict)
+    ends_of: dict[str, dict[str, None]] = defaultdict(dict)
     for one_series in series:
-        for point in one_series.on_axis:
-            ends = [
-                end
-                for end in ENDS
-                if any(1 in point.of_flow(f"{end}_{side}_buffer_{suffix}") for side in SIDES)
-            ]
-            if ends:
-                cells.setdefault(one_series.group.pairing, {})[point.cell] = point
-                ends_of.setdefault(one_series.group.pairing, {}).update(dict.fromkeys(ends))
+        pairing = one_series.group.pairing
+        for point, end, side in product(one_series.on_axis, ENDS, SIDES):
+            if 1 in point.of_flow(f"{end}_{side}_buffer_{suffix}"):
+                cells[pairing][point.cell] = point
+                ends_of[pairing][end] = None
     findings = []
     for pairing, points in cells.items():
         requested = [point.buffer_bytes or 0 for point in points.values()]
@@ -443,15 +386,11 @@ def _reported(series: Sequence[Series], suffix: str, kind: Kind) -> list[Finding
 def _effective(point: Point) -> Mapping[str, int]:
     """Buffer → its effective size; buffers of unknown size are left out."""
     sizes_of: dict[str, int] = {}
-    for end in ENDS:
-        for side in SIDES:
-            sizes = {
-                size
-                for size in point.of_flow(f"{end}_{side}_buffer_bytes")
-                if isinstance(size, int)
-            }
-            if len(sizes) == 1:
-                sizes_of[f"{end}_{side}"] = sizes.pop()
+    for buffer in (f"{end}_{side}" for end, side in product(ENDS, SIDES)):
+        recorded = point.of_flow(f"{buffer}_buffer_bytes")
+        sizes = {size for size in recorded if isinstance(size, int)}
+        if len(sizes) == 1:
+            sizes_of[buffer] = sizes.pop()
     return sizes_of
 
 
@@ -459,26 +398,22 @@ def _same_points(series: Sequence[Series]) -> list[Finding]:
     """Cells of a series with the same effective buffers, although the requested sizes differ."""
     findings = []
     for one_series in series:
-        by_size: dict[tuple[tuple[str, int], ...], list[Point]] = {}
+        by_size: dict[tuple[tuple[str, int], ...], list[Point]] = defaultdict(list)
         for point in one_series.on_axis:
             effective = _effective(point)
             # Both buffers of both ends must be known: an unknown buffer may differ.
             if len(effective) == len(SIDES) * 2:
-                by_size.setdefault(tuple(sorted(effective.items())), []).append(point)
-        findings += [
-            finding(
-                Kind.SOCKET_BUFFER_SAME,
-                one_series.group,
-                tuple(point.cell for point in points),
-                {
-                    "least_asked_bytes": min(p.buffer_bytes or 0 for p in points),
-                    "most_asked_bytes": max(p.buffer_bytes or 0 for p in points),
+                by_size[tuple(sorted(effective.items()))].append(point)
+        for sizes, points in by_size.items():
+            requested = [point.buffer_bytes or 0 for point in points]
+            if len({point.buffer_bytes for point in points}) > 1:
+                figures = {
+                    "least_asked_bytes": min(requested),
+                    "most_asked_bytes": max(requested),
                     "effective_bytes": max(size for _, size in sizes),
-                },
-            )
-            for sizes, points in by_size.items()
-            if len({point.buffer_bytes for point in points}) > 1
-        ]
+                }
+                group, kind = one_series.group, Kind.SOCKET_BUFFER_SAME
+                findings.append(finding(kind, group, _cells(points), figures))
     return findings
 
 
@@ -493,21 +428,17 @@ def _no_effect(series: Series) -> Finding | None:
     if len(sizes) < LEAST_LEVELS or not _are_alike(points):
         return None
     values = _middles(points)
-    return finding(
-        Kind.SOCKET_BUFFER_NO_EFFECT,
-        series.group,
-        tuple(point.cell for point in points),
-        {
-            "levels": len(sizes),
-            "least": min(values),
-            "most": max(values),
-            "median": median(values),
-            "from_socket_buffer_bytes": min(size for size in sizes if size is not None),
-            "to_socket_buffer_bytes": max(size for size in sizes if size is not None),
-            "outliers": len(outliers),
-        },
-        {"quantity": series.quantity},
-    )
+    figures = {
+        "levels": len(sizes),
+        "least": min(values),
+        "most": max(values),
+        "median": median(values),
+        "from_socket_buffer_bytes": min(size for size in sizes if size is not None),
+        "to_socket_buffer_bytes": max(size for size in sizes if size is not None),
+        "outliers": len(outliers),
+    }
+    kind, words = Kind.SOCKET_BUFFER_NO_EFFECT, {"quantity": series.quantity}
+    return finding(kind, series.group, _cells(points), figures, words)
 
 
 def _are_alike(points: Sequence[Point]) -> bool:
@@ -526,47 +457,31 @@ def fragmented(series: Iterable[Series], link: Link | None) -> tuple[Finding, ..
     A cell (one combination of settings) counts only if it has a result, and if its messages went
     over a cable with a known MTU.
     """
-    cells: dict[tuple[Group, IpVersion, int], dict[str, None]] = {}
+    cells: dict[tuple[int, ethernet.IpVersion, int], dict[str, None]] = defaultdict(dict)
     for one_series in series:
         size = one_series.group.message_bytes
         if one_series.group.protocol != "UDP" or size is None:
             continue
         for point in one_series.measured:
             # The path MTU that the sender's system knows; otherwise that of the stated link.
-            path_mtus = [
-                mtu for mtu in point.of_flow("sender_path_mtu_bytes") if isinstance(mtu, int)
-            ]
-            mtu_bytes = min(path_mtus, default=None if link is None else link.mtu_bytes)
-            if mtu_bytes is None or point.same_host:
-                continue
-            version = ip_version_of(point.settings)
+            mtus = [mtu for mtu in point.of_flow("sender_path_mtu_bytes") if isinstance(mtu, int)]
+            mtu = min(mtus, default=None if link is None else link.mtu_bytes)
+            if mtu is not None and not point.same_host:
+                cells[size, ethernet.ip_version_of(point.settings), mtu][point.cell] = None
+    findings = []
+    for (size, version, mtu), keys in cells.items():
+        pieces: tuple[int, ...] = ()
+        with suppress(ValueError):
+            pieces = ethernet.fragments(size, mtu_bytes=mtu, ip_version=version)
+        if len(pieces) > 1:
+            headers = ethernet.IP_BYTES[version] + ethernet.UDP_BYTES
+            figures = {
+                "fragments": len(pieces),
+                "largest_whole_message_bytes": mtu - headers,
+                "best_message_bytes": ethernet.best_udp_message(mtu, ip_version=version),
+                "mtu_bytes": mtu,
+                "ip_version": version,
+            }
             group = Group(protocol="UDP", message_bytes=size)
-            cells.setdefault((group, version, mtu_bytes), {})[point.cell] = None
-    return tuple(
-        result
-        for (group, version, mtu_bytes), keys in cells.items()
-        if (result := _of_size(group, version, mtu_bytes, tuple(keys))) is not None
-    )
-
-
-def _of_size(
-    group: Group, version: IpVersion, mtu_bytes: int, cells: tuple[str, ...]
-) -> Finding | None:
-    try:
-        pieces = len(fragments(group.message_bytes or 0, mtu_bytes=mtu_bytes, ip_version=version))
-    except ValueError:
-        return None
-    if pieces < 2:
-        return None
-    return finding(
-        Kind.FRAGMENTED,
-        group,
-        cells,
-        {
-            "fragments": pieces,
-            "largest_whole_message_bytes": mtu_bytes - IP_BYTES[version] - UDP_BYTES,
-            "best_message_bytes": best_udp_message(mtu_bytes, ip_version=version),
-            "mtu_bytes": mtu_bytes,
-            "ip_version": version,
-        },
-    )
+            findings.append(finding(Kind.FRAGMENTED, group, tuple(keys), figures))
+    return tuple(findings)

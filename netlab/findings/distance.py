@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Literal
 
 from netlab.ethernet import Link, mss_of
@@ -178,21 +179,15 @@ def by_sender(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
     ``facts`` are the facts of the sender's host.
     """
     limit = largest_of(facts.get("tcp_wmem"))
-    if limit is None:
-        return UNKNOWN
     size = limit if buffers.auto_tuning else buffers.send_bytes
-    if size is None:
+    if limit is None or size is None:
         return UNKNOWN
-    if segments_one_by_one(facts):
+    # Without these offloads, a host cuts its data into segments before they reach its interface.
+    offloads = facts.get("interface_offloads")
+    if isinstance(offloads, str) and not {"tso", "gso"} & set(offloads.split(",")):
         likely = None if buffers.auto_tuning else SENT_SHARE * size
         return InFlight(least=SENT_LEAST * size, most=SENT_MOST * size, likely=likely)
     return InFlight(least=SENT_LEAST * size, most=size)
-
-
-def segments_one_by_one(facts: Mapping[str, Any]) -> bool:
-    """Whether a host is known to cut its data into segments before they reach its interface."""
-    offloads = facts.get("interface_offloads")
-    return isinstance(offloads, str) and not {"tso", "gso"} & set(offloads.split(","))
 
 
 def largest_of(sizes: object) -> int | None:
@@ -223,11 +218,6 @@ class OneWay:
         """(cell, trial) of each trial, once."""
         return trials_of(self.samples)
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The key of each cell, once."""
-        return tuple(dict.fromkeys(sample.cell for sample in self.samples))
-
 
 def one_ways(samples: Sequence[StreamSample]) -> Iterator[OneWay]:
     """Every combination of pairing, direction and socket buffer size, over a cable.
@@ -235,18 +225,18 @@ def one_ways(samples: Sequence[StreamSample]) -> Iterator[OneWay]:
     Only trials with one TCP stream that is neither paced nor imported count. The loss, however, is
     counted over all streams of the pairing in that direction, including UDP.
     """
-    ways: dict[tuple[str, str, str, str], list[StreamSample]] = {}
+    ways: dict[tuple[str, str, str, str], list[StreamSample]] = defaultdict(list)
     for sample in samples:
         if not sample.imported and not sample.same_host:
-            key = (sample.pairing, sample.flow, sample.sender.host, sample.receiver.host)
-            ways.setdefault(key, []).append(sample)
+            hosts = (sample.sender.host, sample.receiver.host)
+            ways[sample.pairing, sample.flow, *hosts].append(sample)
     for of_way in ways.values():
         loss = path_loss(of_way)
-        by_size: dict[int | None, list[StreamSample]] = {}
+        by_size: dict[int | None, list[StreamSample]] = defaultdict(list)
         for sample in of_way:
             if sample.protocol == "TCP" and sample.streams == 1 and not sample.paced:
                 asked = as_whole(sample.record.settings.get("socket_buffer_bytes"))
-                by_size.setdefault(asked, []).append(sample)
+                by_size[asked].append(sample)
         for size, of_size in by_size.items():
             yield OneWay(
                 samples=tuple(of_size),
@@ -258,21 +248,14 @@ def one_ways(samples: Sequence[StreamSample]) -> Iterator[OneWay]:
 
 
 def _buffers(size: int | None, samples: Sequence[StreamSample]) -> BuffersInEffect:
-    windows = [
-        sample.tcp.window_bytes
-        for sample in samples
-        if sample.tcp.window_bytes is not None and not sample.queue_full_share
-    ]
-    options = [
-        text.split(",")
-        for sample in samples
-        if (text := sample.measured.text("sender_tcp_end_options"))
-    ]
+    windows = (s.tcp.window_bytes for s in samples if not s.queue_full_share)
+    texts = filter(None, (s.measured.text("sender_tcp_end_options") for s in samples))
+    options = [text.split(",") for text in texts]
     return BuffersInEffect(
         auto_tuning=size is None,
         send_bytes=_least(sample.send_buffer_bytes for sample in samples),
         receive_bytes=_least(s.measured.whole("receiver_receive_buffer_bytes") for s in samples),
-        announced_bytes=max(windows, default=None),
+        announced_bytes=max((window for window in windows if window is not None), default=None),
         window_scaling=all("wscale" in names for names in options) if options else None,
     )
 
@@ -307,9 +290,7 @@ class PathLoss:
         """
         gentle = judged(self.gentle_packets, self.gentle_lost, run_length)
         every = judged(self.packets, self.lost, run_length)
-        if "few enough" in (gentle, every):
-            return "few enough"
-        return gentle
+        return every if every == "few enough" else gentle
 
 
 def path_loss(samples: Iterable[StreamSample]) -> PathLoss:
@@ -326,10 +307,10 @@ def path_loss(samples: Iterable[StreamSample]) -> PathLoss:
         if sent is None or lost is None or sample.packets_a_message != 1:
             continue
         packets, lost_packets = packets + sent, lost_packets + lost
-        place = placed(sample) if is_gentle(sample) else None
-        on_path = place is not None and place.kind is Kind.LOSS_PATH
-        if is_gentle(sample) and (on_path or not lost):
-            gentle_packets, gentle_lost = gentle_packets + sent, gentle_lost + lost
+        if is_gentle(sample):
+            place = placed(sample)
+            if not lost or (place is not None and place.kind is Kind.LOSS_PATH):
+                gentle_packets, gentle_lost = gentle_packets + sent, gentle_lost + lost
     return PathLoss(
         packets=packets, lost=lost_packets, gentle_packets=gentle_packets, gentle_lost=gentle_lost
     )
@@ -369,17 +350,9 @@ def at_a_distance(
         yield candidate.finding(names_buffer=levels[candidate.group_key] > 1)
 
 
-@dataclass(frozen=True)
-class _Bound:
-    """An upper bound of the throughput, in payload bit/s, and the text that explains it."""
-
-    bit_per_s: float
-    words: Message
-
-
 class _Candidate:
     def __init__(self, way: OneWay, target: LongPath, link: Link | None, facts: FactsNoted) -> None:
-        self.way, self.target, self.link = way, target, link
+        self.way, self.target = way, target
         first = way.samples[0]
         self.sender, self.receiver = first.sender.host, first.receiver.host
         self.group_key = (first.pairing, first.flow, self.sender, self.receiver)
@@ -387,61 +360,73 @@ class _Candidate:
         self.received = by_receiver(way.buffers, (facts.get(self.receiver) or [{}])[-1])
         self.sent = by_sender(way.buffers, (facts.get(self.sender) or [{}])[-1])
         self.needed_bytes = needed_bytes(target)
-        self.packet_bytes = way.segment_bytes or (None if link is None else mss_of(link.mtu_bytes))
+        ceilings = (sample.highest_ceiling_bit_per_s for sample in way.samples)
+        self.ceiling = max((known for known in ceilings if known is not None), default=None)
+        packet = way.segment_bytes or (None if link is None else mss_of(link.mtu_bytes))
+        self.length = self.loss = self.loss_allows = None
+        if packet is not None:
+            self.length = run_length(target, packet)
+            if way.loss.packets:
+                self.loss = way.loss.verdict(self.length)
+            if way.loss.gentle_lost:
+                share = way.loss.gentle_lost / way.loss.gentle_packets
+                self.loss_allows = bit_per_s_at_loss(share, target, packet)
 
     def finding(self, *, names_buffer: bool) -> Finding:
         """The finding about this direction and buffer size."""
         first = self.way.samples[0]
         level = (("socket_buffer_bytes", self.way.asked_bytes),) if names_buffer else ()
         group = Group(first.pairing, "TCP", None, first.flow, level)
-        bounds, doubts = sorted(self._bounds(), key=lambda bound: bound.bit_per_s), self._doubts()
+        bounds, doubts = sorted(self._bounds(), key=itemgetter(0)), self._doubts()
         kind = Kind.TARGET_PASSES
         words: dict[str, str] = {"sender": self.sender, "receiver": self.receiver, **FORMULAS}
         if bounds:
-            words["bounds"] = joined("; ", [bound.words for bound in bounds])
-            kind = Kind.TARGET_FAILS
+            kind, words["bounds"] = Kind.TARGET_FAILS, joined("; ", [text for _, text in bounds])
         elif doubts:
             kind, words["doubts"] = Kind.TARGET_UNDECIDED, joined("; ", doubts)
-        return finding(kind, group, self.way.cells, self._figures(), words, self.way.trials)
+        trials = self.way.trials
+        cells = tuple(dict.fromkeys(cell for cell, _trial in trials))
+        return finding(kind, group, cells, self._figures(), words, trials)
 
-    # ---- why the target is not reached -----------------------------------------------------------
-
-    def _bounds(self) -> Iterator[_Bound]:
-        """Everything that is shown to limit throughput to less than the target."""
+    def _bounds(self) -> Iterator[tuple[float, Message]]:
+        """Everything that is shown to limit throughput to less than the target: the upper bound in
+        payload bit/s, and a text that explains it.
+        """
         target = self.target.rate_bit_per_s
-        for in_flight, text_of in ((self.received, _of_receiver), (self.sent, _of_sender)):
-            if in_flight.most < self.needed_bytes:
-                host = self.receiver if text_of is _of_receiver else self.sender
-                rate = allowed_bit_per_s(in_flight.estimate, self.target)
-                yield _Bound(rate, text_of(host, in_flight, rate))
-        if self._loss() == "too many":
-            loss, rate = self.way.loss, self._loss_allows() or 0.0
+        if self.received.most < self.needed_bytes:
+            rate = allowed_bit_per_s(self.received.estimate, self.target)
+            yield rate, _of_receiver(self.receiver, self.received, rate)
+        if self.sent.most < self.needed_bytes:
+            rate = allowed_bit_per_s(self.sent.estimate, self.target)
+            yield rate, _of_sender(self.sender, self.sent, rate)
+        if self.loss == "too many":
+            loss, rate = self.way.loss, self.loss_allows or 0.0
             text = _(
                 "the loss of {lost} of {packets} packets allows {rate}, by the model of RFC 8337",
                 lost=f"{loss.gentle_lost:,}",
                 packets=f"{loss.gentle_packets:,}",
                 rate=_rate(rate),
             )
-            yield _Bound(rate, text)
-        best, ceiling = self.way.best_bit_per_s, self._ceiling()
+            yield rate, text
+        best, ceiling = self.way.best_bit_per_s, self.ceiling
         if ceiling is not None and ceiling < target:
-            yield _Bound(ceiling, _("the link carries {rate}", rate=_rate(ceiling)))
+            yield ceiling, _("the link carries {rate}", rate=_rate(ceiling))
             if best >= FILLS * ceiling:
                 return
         if best < FILLS * target:
-            yield _Bound(best, _("the measured throughput is {rate}", rate=_rate(best)))
+            yield best, _("the measured throughput is {rate}", rate=_rate(best))
 
     def _doubts(self) -> list[Message]:
         """The reasons why it is unknown whether the target would be reached."""
         doubts = []
-        for in_flight, text_of in ((self.received, _receiver_unsure), (self.sent, _sender_unsure)):
-            if in_flight.least < self.needed_bytes:
-                host = self.receiver if text_of is _receiver_unsure else self.sender
-                doubts.append(text_of(host, in_flight, self.target))
-        loss, losses = self._loss(), self.way.loss
-        if loss is None:
+        if self.received.least < self.needed_bytes:
+            doubts.append(_receiver_unsure(self.receiver, self.received, self.target))
+        if self.sent.least < self.needed_bytes:
+            doubts.append(_sender_unsure(self.sender, self.sent, self.target))
+        losses = self.way.loss
+        if self.loss is None:
             doubts.append(_("the number of lost packets is not recorded"))
-        elif loss != "few enough":
+        elif self.loss != "few enough":
             text = _(
                 "{lost} of {packets} packets were lost: the loss is at most one packet in {seen}, "
                 "but the model of RFC 8337 allows only one in {length} ({needed} packets without "
@@ -449,74 +434,39 @@ class _Candidate:
                 lost=f"{losses.lost:,}",
                 packets=f"{losses.packets:,}",
                 seen=f"{1 / loss_interval(losses.packets, losses.lost)[1]:,.0f}",
-                length=f"{self._length() or 0:,}",
-                needed=f"{packets_needed(0, self._length() or 1):,}",
+                length=f"{self.length or 0:,}",
+                needed=f"{packets_needed(0, self.length or 1):,}",
             )
             doubts.append(text)
         return doubts
 
-    def _length(self) -> int | None:
-        packet = self.packet_bytes
-        return None if packet is None else run_length(self.target, packet)
-
-    def _loss(self) -> LossVerdict | None:
-        """The verdict about the loss; ``None`` if no packet was counted."""
-        length = self._length()
-        return (
-            None if length is None or not self.way.loss.packets else self.way.loss.verdict(length)
-        )
-
-    def _loss_allows(self) -> float | None:
-        losses, packet = self.way.loss, self.packet_bytes
-        if packet is None or not losses.gentle_lost:
-            return None
-        share = losses.gentle_lost / losses.gentle_packets
-        return bit_per_s_at_loss(share, self.target, packet)
-
-    def _ceiling(self) -> float | None:
-        ceilings = [sample.highest_ceiling_bit_per_s for sample in self.way.samples]
-        return max((ceiling for ceiling in ceilings if ceiling is not None), default=None)
-
     def _figures(self) -> dict[str, float | None]:
-        losses, buffers, length = self.way.loss, self.way.buffers, self._length()
-        ceiling, best = self._ceiling(), self.way.best_bit_per_s
-        buffer_rates = {
-            f"{name}_allows_{bound}bit_per_s": _finite(allowed_bit_per_s(value, self.target))
-            for name, in_flight in (("receive_buffer", self.received), ("send_buffer", self.sent))
-            for bound, value in (
-                ("", in_flight.estimate),
-                ("at_least_", in_flight.least),
-                ("at_most_", in_flight.most),
-            )
-        }
-        by_buffers = [
-            buffer_rates[f"{name}_allows_bit_per_s"] for name in ("receive_buffer", "send_buffer")
-        ]
+        losses, buffers, best = self.way.loss, self.way.buffers, self.way.best_bit_per_s
+        rates: dict[str, float | None] = {}
+        predicted = [best * 1.0, *(r for r in (self.ceiling, self.loss_allows) if r is not None)]
+        for name, in_flight in (("receive_buffer", self.received), ("send_buffer", self.sent)):
+            least, likely, most = in_flight.least, in_flight.estimate, in_flight.most
+            predicted.append(allowed_bit_per_s(likely, self.target))
+            for bound, size in (("", likely), ("at_least_", least), ("at_most_", most)):
+                rate = allowed_bit_per_s(size, self.target)
+                rates[f"{name}_allows_{bound}bit_per_s"] = rate if math.isfinite(rate) else None
         return {
             "target_bit_per_s": self.target.rate_bit_per_s,
             "target_rtt_ns": self.target.rtt_s * 1e9,
-            "predicted_bit_per_s": min(
-                rate
-                for rate in (*by_buffers, ceiling, self._loss_allows(), best * 1.0)
-                if rate is not None
-            ),
+            "predicted_bit_per_s": min(predicted),
             "needed_window_bytes": self.needed_bytes,
             "window_bytes": buffers.announced_bytes,
             "receive_buffer_bytes": None if buffers.auto_tuning else buffers.receive_bytes,
             "send_buffer_bytes": None if buffers.auto_tuning else buffers.send_bytes,
-            **buffer_rates,
+            **rates,
             "packets": losses.packets,
             "lost_packets": losses.lost,
             "most_lost_share": loss_interval(losses.packets, losses.lost)[1],
-            "run_length_packets": length,
-            "loss_allows_bit_per_s": self._loss_allows(),
-            "ceiling_bit_per_s": ceiling,
+            "run_length_packets": self.length,
+            "loss_allows_bit_per_s": self.loss_allows,
+            "ceiling_bit_per_s": self.ceiling,
             "best_bit_per_s": best,
         }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _rate(bit_per_s: float) -> str:
@@ -560,7 +510,6 @@ def _sender_unsure(host: str, in_flight: InFlight, target: LongPath) -> Message:
 
 
 def _between(host: str, in_flight: InFlight, target: LongPath) -> dict[str, str]:
-    least, most = (
-        _rate(allowed_bit_per_s(window, target)) for window in (in_flight.least, in_flight.most)
-    )
+    sizes = (in_flight.least, in_flight.most)
+    least, most = (_rate(allowed_bit_per_s(size, target)) for size in sizes)
     return {"host": host, "least": least, "most": most}

@@ -30,10 +30,9 @@ warning(
     _("the shortest of the {what} took {shortest_trip_ns}, but its frames alone take "
         "{floor_trip_ns} on {link}: a shaper passes short bursts faster, or the path is another "
         "one"),
-    rule="round_trips:below_floor", rank=11,
+    rule="round_trips:below_floor", rank=11, section=ROUND_TRIPS,
     advice=_("state the real rate of the link and the routers on it; on a link with a shaper use "
         "rates, not times"),
-    section=ROUND_TRIPS,
     condition="the shortest round trip of a trial (the mean one, if single times are not recorded) "
         "is below the minimum time of both directions on the stated link, by more than "
         "{round_trips.TOLERANCE:%} plus {round_trips.TOLERANCE_NS/1e3} µs. The *minimum time* of a "
@@ -49,10 +48,9 @@ warning(
         "shorter waits is {best_trip_ns}"),
     _("{in_trials}: {cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}"),
     _("{cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}"),
-    rule="round_trips:waited", rank=12,
+    rule="round_trips:waited", rank=12, section=ROUND_TRIPS,
     advice=_("this time is due to the host, not to the path: stop other programs there, raise the "
         "quota, or let `quiet` in the matrix repeat such trials"),
-    section=ROUND_TRIPS,
     condition="the *wait* of an end is its run-queue delay or the time for which its quota "
         "throttled it, whichever is longer; the wait of a trial is the sum of both ends, or the "
         "steal of an end if that is longer. It is at least {round_trips.LEAST_SHARE:%} of the time "
@@ -74,9 +72,8 @@ warning(
     _("{lost_connections} of {connections} connections took up to {longest_trip_ns}, typical of "
         "a lost SYN or SYN-ACK, which is sent again after 1 s; without them the mean is "
         "{mean_without_trip_ns} instead of {mean_trip_ns}"),
-    rule="trip_shapes:first_packet_lost", rank=13,
+    rule="trip_shapes:first_packet_lost", rank=13, section=ROUND_TRIPS,
     advice=_("check the path for loss, and the server for a listen queue that overflows"),
-    section=ROUND_TRIPS,
     condition="some connections took *about* 1, 2, 3, 4, 5 or 7 s (at most {trip_shapes.EARLY:%} "
         "shorter, and longer by at most an eighth plus four times the median), and the median is "
         "at most {trip_shapes.SHORT_NS/1e9} s. Of all connections that took at least 0.9 s, at "
@@ -94,10 +91,9 @@ note(
         "{upper_share} about {upper_trip_ns}"),
     _("the times fall into two groups, {lower_share} about {lower_trip_ns} and {upper_share} about "
         "{upper_trip_ns}"),
-    rule="trip_shapes:two_groups", rank=66,
+    rule="trip_shapes:two_groups", rank=66, section=ROUND_TRIPS,
     advice=_("the mean describes neither group: use percentiles, and find what switches between "
         "them"),
-    section=ROUND_TRIPS,
     condition="in more than half of the trials, the histogram of at least "
         "{stats.histogram.LEAST_COUNT} single times has two peaks at least 20 % apart, with at "
         "least a tenth of all times within 30 % of each. Between the peaks, the density falls to "
@@ -127,9 +123,8 @@ note(
     _("{long_trips} of {trips} {what} took more than ten times the median of {median_trip_ns}, "
         "up to {longest_trip_ns}; without them the mean is {mean_without_trip_ns} instead of "
         "{mean_trip_ns}"),
-    rule="trip_shapes:outliers", rank=68,
+    rule="trip_shapes:outliers", rank=68, section=ROUND_TRIPS,
     advice=_("use the median, and find what delays single messages"),
-    section=ROUND_TRIPS,
     condition="in more than half of the trials, at least five round trips are *long* (more than "
         "ten times the median of their trial), and the *excess time*, by which they exceed the "
         "median in total, is at least a tenth of the time of all round trips. The finding names "
@@ -167,9 +162,8 @@ note(
 note(
     "trip-made-of",
     _("a mean time of {mean_trip_ns} consists of {trip_parts}; the rest is {rest_trip_ns}"),
-    rule="round_trips:made_of", rank=79, leads=False,
+    rule="round_trips:made_of", rank=79, leads=False, section=ROUND_TRIPS,
     advice=_("shortening the largest part gains the most"),
-    section=ROUND_TRIPS,
     condition="the finding has up to four parts of a mean round trip, as medians over trials that "
         "are not paced and have one request in flight: the minimum time on the wire (see "
         "`below-floor`), if the shortest round trip is not below it; one of three times of the "
@@ -387,11 +381,10 @@ note(
         "percentile)"),
     _("up to {queue_bytes} of its own data waited in a queue on the path: round trips grew from "
         "{least_rtt_us} to {half_rtt_us} (median) and {most_rtt_us} (95th percentile)"),
-    rule="tcp_series:queues", rank=78, leads=False,
+    rule="tcp_series:queues", rank=78, leads=False, section=TCP_OVER_TIME,
     figures=("queue_bytes", "least_rtt_us", "half_rtt_us", "most_rtt_us"),
     advice=_("other traffic on the path waits for the same time (a test of latency under load "
         "shows it): use a shorter queue, or one with CoDel"),
-    section=TCP_OVER_TIME,
     condition="the median of TCP's smoothed round trips exceeds the shortest one by at least "
         "{tcp_series.STANDING_US/1e3} ms (RFC 8289, CoDel's target) and by at least half of it, in "
         "at least {tcp_series.POINTS} samples, one every 10 ms, over at least "
@@ -408,11 +401,10 @@ note(
         "rate: {recovering_share} of the window in all, {resent_segments} sent again"),
     _("after losses TCP took up to {longest_us} to return to 95 % of its usual rate: "
         "{recovering_share} of the window in all, {resent_segments} sent again"),
-    rule="tcp_series:recoveries", rank=79, leads=False,
+    rule="tcp_series:recoveries", rank=79, leads=False, section=TCP_OVER_TIME,
     figures=("longest_us", "recovering_share", "retransmissions", "recoveries"),
     advice=_("recovery takes longer over a longer round trip: check the path for errors or a "
         "short queue, or try another congestion control"),
-    section=TCP_OVER_TIME,
     condition="the test has one stream, and *recoveries* make up {100*tcp_series.LEAST_SHARE} to "
         "{tcp_series.MOST_SHARE:%} of its window, which is divided into at least "
         "{tcp_series.SPANS} spans of {tcp_series.SPAN_US/1e3} ms (or of three round trips, if that "
@@ -455,10 +447,9 @@ note(
     _("{in_trials} other traffic used {other_bit_per_s} of the link ({way}); the link had room "
         "left"),
     _("other traffic used {other_bit_per_s} of the link ({way}); the link had room left"),
-    rule="stream_rules:partial_traffic", rank=72, leads=False,
+    rule="stream_rules:partial_traffic", rank=72, leads=False, section=BOTTLENECK,
     advice=_("the link was not full: the other traffic did not limit the streams, but may have "
         "delayed them"),
-    section=BOTTLENECK,
     condition="there is certain other traffic (see `other-traffic`), but the link had room left, "
         "so the other traffic is not the limit of the stream. There is one finding per host and "
         "direction")
