@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -41,8 +42,8 @@ class TripTrial(MeasuredValues):
     @property
     def mean_ns(self) -> float | None:
         """Mean of the round trips, or for ``connect`` of the times from first packet to answer."""
-        mean_ns = self.number("rtt_mean_ns")
-        return mean_ns if mean_ns is not None and mean_ns > 0 else None
+        mean_ns = self.number("rtt_mean_ns") or 0.0
+        return mean_ns if mean_ns > 0 else None
 
     @property
     def under_way(self) -> float:
@@ -61,13 +62,9 @@ class TripTrial(MeasuredValues):
     @property
     def disturbed(self) -> bool:
         """Whether data stopped or a process paused; other findings report this."""
-        if any(True for _ in interruptions(self.record)):
-            return True
-        window_ns = self.number("elapsed_ns") or 0.0
-        return any(
-            window_ns and (self.number(f"{end}_stalled_ns") or 0.0) >= STALLED * window_ns
-            for end in ENDS
-        )
+        window_ns = self.number("elapsed_ns") or math.inf
+        paused_ns = max(self.number(f"{end}_stalled_ns") or 0.0 for end in ENDS)
+        return paused_ns >= STALLED * window_ns or any(True for _ in interruptions(self.record))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +178,18 @@ def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
 
     ``None`` if both ends are one host, or if the sizes are not known.
     """
-    request = _requested(trial, "message_bytes")
+    settings = trial.record.settings
+    request, response = map(as_number, map(settings.get, ("message_bytes", "response_bytes")))
     if trial.record.same_host or not request:
         return None
-    answer = trial.number("client_response_bytes") or _requested(trial, "response_bytes") or request
-    sides = (("client", request), ("server", answer))
-    packet_lists = [_packets(trial, end, round(size), link) for end, size in sides]
-    if test == "connect":
-        # Without TCP options: the record does not show which options each connection uses.
-        opening = (IP_BYTES[ip_version_of(trial.record.settings)] + TCP_BYTES,)
-        packet_lists += [opening, opening]
+    answer = trial.number("client_response_bytes") or response or request
+    # Without TCP options: the record does not show which options each connection uses.
+    opening = (IP_BYTES[ip_version_of(settings)] + TCP_BYTES,)
+    packet_lists = [
+        _packets(trial, "client", round(request), link),
+        _packets(trial, "server", round(answer), link),
+        *([opening, opening] if test == "connect" else []),
+    ]
     total_bytes = 0
     for packet_bytes in packet_lists:
         if packet_bytes is None:
@@ -212,11 +211,6 @@ def _packets(trial: TripTrial, end: str, size: int, link: Link) -> tuple[int, ..
             return packets("UDP", size, mtu, ip_version=version)
         return packets("TCP", size, mtu, ip_version=version, timestamps=stamps, mss_bytes=mss_bytes)
     return None
-
-
-def _requested(trial: TripTrial, name: str) -> float | None:
-    value = trial.record.settings.get(name)
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _typical_ns(trial: TripTrial) -> float | None:
@@ -345,15 +339,12 @@ def waiting(trial: TripTrial) -> Waiting | None:
         return None
     waits: dict[tuple[Wait, str], float] = {}
     for end in ENDS:
-        delay_ns = trial.number(f"{end}_run_queue_delay_ns")
-        quota_ns = trial.number(f"{end}_quota_throttled_ns")
-        stolen_share = trial.number(f"{end}_host_steal_share")
-        if delay_ns is not None:
+        if (delay_ns := trial.number(f"{end}_run_queue_delay_ns")) is not None:
             waits["delay", end] = delay_ns
-        if quota_ns is not None:
+        if (quota_ns := trial.number(f"{end}_quota_throttled_ns")) is not None:
             # The counter sums over all CPUs, but no thread waits longer than the window.
             waits["quota", end] = min(quota_ns, window_ns)
-        if stolen_share is not None:
+        if (stolen_share := trial.number(f"{end}_host_steal_share")) is not None:
             waits["steal", end] = stolen_share * window_ns
     if not waits:
         return None
