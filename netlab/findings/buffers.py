@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import product
 from math import inf
 
-from netlab import ethernet
+from netlab import ethernet, stats
 from netlab.ethernet import Link
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, finding
@@ -22,7 +22,7 @@ from netlab.findings.stream_limits import (
     is_above,
 )
 from netlab.messages import Message, _
-from netlab.stats import Outlier, mean, median, summary
+from netlab.stats import Outlier, mean, median
 
 WAYS: Mapping[str, Message] = {
     "divides what was received by the sender's time": _(
@@ -183,12 +183,12 @@ def _fall(series: Series, explained: Collection[str]) -> Finding | None:
     # The cells after the last cell at the ceiling.
     fallen = wired[wired.index(full[-1]) + 1 :]
     values = [*map(_middle, full)]
-    expected, deviation = median(values), summary.median_absolute_deviation(values)
+    expected, deviation = median(values), stats.median_absolute_deviation(values)
     print_step = max(point.print_step for point in wired)
-    scale = max(summary.TO_DEVIATION * deviation, 0.01 * expected, 3 * print_step)
+    scale = max(stats.TO_DEVIATION * deviation, 0.01 * expected, 3 * print_step)
     if len(fallen) < LEAST_FALLEN or any(point.cell in explained for point in fallen):
         return None
-    if expected - max(map(_middle, fallen)) <= summary.STEP_LIMIT * scale:
+    if expected - max(map(_middle, fallen)) <= stats.STEP_LIMIT * scale:
         return None
     figures = {
         "from_socket_buffer_bytes": fallen[0].buffer_bytes,
@@ -246,7 +246,7 @@ def outliers_of(series: Series) -> tuple[tuple[Outlier, Point], ...]:
     """The outliers of a series along its axis, each with its point."""
     points = series.on_axis
     step = max((point.print_step for point in points), default=0.0)
-    strays = summary.outliers_on_axis([point.middle for point in points], step)
+    strays = stats.outliers_on_axis([point.middle for point in points], step)
     return tuple((stray, points[stray.index]) for stray in strays)
 
 
@@ -301,7 +301,7 @@ def _runs(
 def _trials(series: Series, point: Point) -> Iterator[Finding]:
     numbered = [(number, v) for number, v in enumerate(point.figures, 1) if v is not None]
     values = [value for _, value in numbered]
-    if strays := summary.outliers_among_siblings(values, point.print_step):
+    if strays := stats.outliers_among_siblings(values, point.print_step):
         stray_indices = {stray.index for stray in strays}
         others = [value for index, value in enumerate(values) if index not in stray_indices]
         figures = {

@@ -193,16 +193,16 @@ warning(
         "document states a difference of more than {runs.TOLERANCE:%} for its trials")
 warning(
     "deviation", section=RUN,
-    condition="the *scale* of some figures is the largest of {stats.summary.TO_DEVIATION} times "
+    condition="the *scale* of some figures is the largest of {stats.TO_DEVIATION} times "
         "their median absolute deviation, 1 % of their median, and 3 print steps (units of the "
         "last digit in an imported table). `cell`: the median of a cell differs from that of its "
-        "*neighbours*, the {stats.summary.NEIGHBOURS} nearest other cells along the axis of socket "
-        "buffers (at least {stats.summary.LEAST_NEIGHBOURS}), by more than "
-        "{stats.summary.AXIS_LIMIT} times their scale (Hampel’s identifier with a minimum for the "
+        "*neighbours*, the {stats.NEIGHBOURS} nearest other cells along the axis of socket "
+        "buffers (at least {stats.LEAST_NEIGHBOURS}), by more than "
+        "{stats.AXIS_LIMIT} times their scale (Hampel’s identifier with a minimum for the "
         "scale). `step`: two or more adjacent cells do so in the same direction by more than "
-        "{stats.summary.STEP_LIMIT} times the scale, so they confirm each other. `trial`: of at "
-        "least {stats.summary.LEAST_SIBLINGS} trials of a cell, one differs from their median by "
-        "more than {stats.summary.SIBLINGS_LIMIT} times their scale (modified z score; Iglewicz "
+        "{stats.STEP_LIMIT} times the scale, so they confirm each other. `trial`: of at "
+        "least {stats.LEAST_SIBLINGS} trials of a cell, one differs from their median by "
+        "more than {stats.SIBLINGS_LIMIT} times their scale (modified z score; Iglewicz "
         "and Hoaglin 1993)",
     values={
         "cell": value(
@@ -284,7 +284,7 @@ note(
     section=RUN, condition="at least {buffers.LEAST_FULL} cells of a column are *full*: they reach "
         "{stream_limits.FILLED:%} of the wire ceiling ({stream_limits.FILLED_BOTH_WAYS:%} with "
         "data both ways). At least {buffers.LEAST_FALLEN} further cells have larger socket buffers "
-        "than all of these, and each is below their median by more than {stats.summary.STEP_LIMIT} "
+        "than all of these, and each is below their median by more than {stats.STEP_LIMIT} "
         "times the scale (that of `deviation/cell`, from the full cells). No rule finds the limit "
         "of any further cell")
 note(

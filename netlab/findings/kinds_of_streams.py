@@ -379,7 +379,7 @@ note(
     condition="of at least four hosts, each measured with at least three others, one adds more "
         "time to its round trips than the median host. The difference exceeds each of three "
         "values: {stats.mesh.POLISHED_MARGIN:%} of the *typical* round trip (between two hosts "
-        "that add the median time), 3 x {stats.summary.TO_DEVIATION} times the median of the "
+        "that add the median time), 3 x {stats.TO_DEVIATION} times the median of the "
         "absolute residuals, and {stats.mesh.SPREADS} pooled deviations within pairs. The times "
         "are a median polish of the median round trips (Tukey, Exploratory Data Analysis, 1977)",
     advice=_("check what only this host has: a longer path, power saving, interrupt moderation"))

@@ -139,7 +139,7 @@ note(
         "control, or how connections are closed. `differs`: over all pairs of cells with the same "
         "two values, Student's t test of the logarithms of the trials' means, paired by block "
         "(Welch's test for imported figures), with at least three trials, shows a difference of at "
-        "least {stats.comparison.MARGIN:%}; all comparisons of a run are tested together "
+        "least {stats.MARGIN:%}; all comparisons of a run are tested together "
         "(Benjamini and Hochberg, {trip_shapes.LEVEL:%}). The number of differing pairs is stated "
         "instead of the mean if single pairs contradict it or only they show it. `inconclusive`: "
         "neither; with the smallest difference that would be detected in four of five such runs "

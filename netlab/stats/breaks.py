@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from netlab.errors import UsageError
-from netlab.stats.summary import t_quantile
+from netlab.stats import t_quantile
 
 LEAST_RUNS = 5
 """Minimum number of figures on each side of a change point."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from netlab.stats.summary import TO_DEVIATION, mean, median, pooled_deviation, t_quantile
+from netlab.stats import TO_DEVIATION, mean, median, pooled_deviation, t_quantile
 
 LEAST_HOSTS = 3
 """Minimum number of hosts of a mesh: two hosts cannot be compared with others."""

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import combinations, pairwise, product
 from statistics import NormalDist
 
-from netlab.stats.summary import mean, median
+from netlab.stats import mean, median
 
 EXACT_VALUES = 60
 """Maximum number of values for the exact distribution of S; for more values, a normal distribution

@@ -10,9 +10,15 @@ from draws import chance, drawn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.stats import ComparisonResult, compare, judged_together, pairs_by_block
-from netlab.stats.comparison import adjusted
-from netlab.stats.summary import t_quantile, t_two_sided
+from netlab.stats import (
+    ComparisonResult,
+    adjusted,
+    compare,
+    judged_together,
+    pairs_by_block,
+    t_quantile,
+    t_two_sided,
+)
 
 SLEEP = (
     # "Student", Biometrika 6, 1908: hours of sleep gained by two drugs, ten patients.

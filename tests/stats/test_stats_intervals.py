@@ -9,8 +9,7 @@ from draws import chance, drawn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.stats import interval, mean, median, precise
-from netlab.stats.summary import half_width_share
+from netlab.stats import half_width_share, interval, mean, median, precise
 
 rates = st.lists(st.floats(1e3, 1e11), min_size=3, max_size=30)
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.stats import summary
-from netlab.stats.summary import t_above, t_quantile, t_two_sided
+from netlab import stats
+from netlab.stats import t_above, t_quantile, t_two_sided
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -169,14 +169,14 @@ def test_a_t_quantile_needs_at_most_16_evaluations_of_the_distribution(
 ) -> None:
     """Halving alone takes fifty: the slope is what makes it fast."""
     looks = 0
-    beta = summary._beta
+    beta = stats._beta
 
     def counted(a: float, b: float, x: float, complement: float) -> float:
         nonlocal looks
         looks += 1
         return beta(a, b, x, complement)
 
-    monkeypatch.setattr(summary, "_beta", counted)
+    monkeypatch.setattr(stats, "_beta", counted)
     for probability in (0.8, 0.95, 0.975, 0.9999):
         t_quantile.cache_clear()
         looks = 0
@@ -190,14 +190,14 @@ def test_the_continued_fraction_of_a_t_probability_has_at_most_100_terms(
 ) -> None:
     """It takes some √ν of them (Numerical Recipes, 6.4), each with four guards against 0."""
     guards = 0
-    away_from_zero = summary._away_from_zero
+    away_from_zero = stats._away_from_zero
 
     def counted(value: float) -> float:
         nonlocal guards
         guards += 1
         return away_from_zero(value)
 
-    monkeypatch.setattr(summary, "_away_from_zero", counted)
+    monkeypatch.setattr(stats, "_away_from_zero", counted)
     for t in (0.01, 0.5, 1.0, 2.5, 10.0, 40.0):
         guards = 0
         t_two_sided(t, degrees)

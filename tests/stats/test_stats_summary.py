@@ -15,11 +15,11 @@ from netlab.stats import (
     mean_absolute_deviation,
     median,
     median_absolute_deviation,
+    pooled_deviation,
     rounded,
     standard_deviation,
     variance,
 )
-from netlab.stats.summary import pooled_deviation
 
 rates = st.lists(st.floats(1e3, 1e11), min_size=3, max_size=30)
 

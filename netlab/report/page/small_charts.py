@@ -19,9 +19,8 @@ from netlab.report.tables.elements import Curve
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.results.quantities import quantities_of
 from netlab.results.tcp_series import TcpSeries, tcp_series_of
-from netlab.stats import mean
+from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.stats.histogram import middle_of
-from netlab.stats.summary import MIN_TRIALS, interval
 from netlab.trial.interruptions import interruptions
 from netlab.trial.record import FLOWS, Record
 from netlab.units import format_rate, format_seconds

@@ -25,7 +25,7 @@ from netlab.report.page.small_charts import (
     marks_of,
     small_charts,
 )
-from netlab.stats.summary import interval
+from netlab.stats import interval
 from netlab.store.run_folder import RunFolder
 
 MS = 1_000_000
