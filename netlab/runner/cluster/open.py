@@ -26,8 +26,9 @@ from netlab.errors import ClusterLost, HostError, HostGone, UsageError
 from netlab.experiment.hosts import Host
 from netlab.experiment.schedule import Trial
 from netlab.measurement import engines
-from netlab.measurement.ends import Ends, OnGoodput, SoFar
+from netlab.measurement.ends import Ends, OnGoodput
 from netlab.remote.agent import SILENCE_S, Agent
+from netlab.runner.cluster import worker
 from netlab.runner.cluster.relay import (
     Done,
     Opened,
@@ -37,7 +38,6 @@ from netlab.runner.cluster.relay import (
     loss,
     order_of,
 )
-from netlab.runner.cluster.worker import SPINE, WorkerCalls, measure, open_host
 from netlab.runner.ending import DaemonExecutor
 from netlab.runner.places import TrialPlace
 from netlab.trial.record import Record, from_json
@@ -92,8 +92,17 @@ class Controllers(TrialPlace):
 
     def open_agent(self, host: Host, on_event: Callable[[str], None]) -> Agent:
         """Open an agent at the worker of a host. Raises HostError and its subclasses."""
-        relay = self._relay_for(host)
-        opened: Opened = self._call(relay, host.name, open_host, self._run, host)
+        with self._guard:
+            address = self._places.get(host.name)
+            if address is None or address not in self._candidates(host):
+                self._places.pop(host.name, None)
+                address = self._places[host.name] = self._choose(host, None, math.inf)
+            beginning = self._beginnings.setdefault(address, threading.Lock())
+        with beginning:  # a worker that does not answer delays its own hosts only
+            relay = self._relays.get(address)
+            if relay is None or relay.why_lost is not None:
+                relay = self._relays[address] = self._new_relay(host, address)
+        opened: Opened = self._call(relay, host.name, worker.open_host, self._run, host)
         for sentence in opened.events:
             on_event(sentence)
         if opened.error:
@@ -123,18 +132,13 @@ class Controllers(TrialPlace):
         if is_led_here or relay is None:
             return engines.measure(trial, ends, attempt, live)
         token = secrets.token_hex(8)
-        order = order_of(
-            trial, attempt, ends, run=self._run, token=token, worker_of=self._places.__getitem__
-        )
-
-        def show(so_far: SoFar) -> None:
-            live(trial.cell, so_far)
-
-        relay.on_totals(token, show)
+        place_of = self._places.__getitem__
+        order = order_of(trial, attempt, ends, place_of, run=self._run, token=token)
+        relay.totals[token] = partial(live, trial.cell)
         try:
-            done: Done = self._call(relay, agent.host.name, measure, order)
+            done: Done = self._call(relay, agent.host.name, worker.measure, order)
         finally:
-            relay.on_totals(token, None)
+            del relay.totals[token]
         if done.token != token:
             raise HostGone("its worker sent the record of another trial")
         if done.outcome == "host-gone":
@@ -156,7 +160,7 @@ class Controllers(TrialPlace):
         executor = DaemonExecutor()
         relays = list(self._relays.items())
         ends = [
-            executor.submit(WorkerCalls(self._client, address, self._run).end)
+            executor.submit(worker.WorkerCalls(self._client, address, self._run), worker.end)
             for address, relay in relays
             if relay.why_lost is None
         ]
@@ -173,12 +177,12 @@ class Controllers(TrialPlace):
             if time.monotonic() - self._sites_at_s > KNOWN_S:
                 self.check()  # dask itself would wait for the scheduler to come back
                 try:
-                    info = _within(ANSWER_S, partial(self._client.scheduler_info, n_workers=-1))
+                    asked = DaemonExecutor().submit(self._client.scheduler_info, n_workers=-1)
+                    info = asked.result(ANSWER_S)
                 except Exception:
                     raise HostError(f"the scheduler {self._address} does not answer") from None
                 self._sites = {
-                    address: frozenset(worker["resources"])
-                    for address, worker in info["workers"].items()
+                    address: frozenset(its["resources"]) for address, its in info["workers"].items()
                 }
                 self._sites_at_s = time.monotonic()
             return self._sites
@@ -208,24 +212,10 @@ class Controllers(TrialPlace):
             return str(near)
         return min(candidates, key=lambda address: (counts[address], address))
 
-    def _relay_for(self, host: Host) -> Relay:
-        """The relay to the worker of a host; its label is the worker's address."""
-        with self._guard:
-            address = self._places.get(host.name)
-            if address is None or address not in self._candidates(host):
-                self._places.pop(host.name, None)
-                address = self._places[host.name] = self._choose(host, None, math.inf)
-            beginning = self._beginnings.setdefault(address, threading.Lock())
-        with beginning:  # a worker that does not answer delays its own hosts only
-            relay = self._relays.get(address)
-            if relay is None or relay.why_lost is not None:
-                relay = self._relays[address] = self._new_relay(host, address)
-            return relay
-
     def _new_relay(self, host: Host, address: str) -> Relay:
-        calls = WorkerCalls(self._client, address, self._run)
-        try:
-            version = _within(ANSWER_S, calls.begin)
+        calls = worker.WorkerCalls(self._client, address, self._run)
+        try:  # dask itself may wait forever
+            version = DaemonExecutor().submit(calls, worker.begin).result(ANSWER_S)
         except (ImportError, AttributeError):
             self._refused.add(address)
             raise HostError(
@@ -240,7 +230,7 @@ class Controllers(TrialPlace):
                 f"{host.name}: its worker {address} has netlab {version}, this is {VERSION}; they "
                 "have to be the same"
             )
-        return Relay(calls, SPINE, address)
+        return Relay(calls, worker.SPINE, address)
 
     def _call(self, relay: Relay, host: str, task: Callable[..., Any], *words: Any) -> Any:
         """The result of a task at a worker; HostGone with the host's name if the worker is lost."""
@@ -266,14 +256,10 @@ class Controllers(TrialPlace):
                 raise HostGone(f"{host}: {loss(relay.label, error)}") from None
 
 
-def _within(seconds: float, call: Callable[[], Any]) -> Any:
-    """The result of a call of dask, which itself may wait forever; TimeoutError."""
-    return DaemonExecutor().submit(call).result(seconds)
-
-
 CONNECT_S = 20.0
 """Time for the scheduler to answer, and for the first worker to be there."""
 LOCAL_MOST = 64
+OF_CLIENT = {"timeout": CONNECT_S, "set_as_default": False, "direct_to_workers": False}
 
 
 def cluster_address(words: str, *, insecure: bool = False) -> str:
@@ -365,13 +351,7 @@ def _client(scheduler: str) -> distributed.Client:
                 "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT"
             )
     try:
-        return distributed.Client(
-            scheduler,
-            timeout=CONNECT_S,
-            set_as_default=False,
-            direct_to_workers=False,
-            **options,
-        )
+        return distributed.Client(scheduler, **OF_CLIENT, **options)
     except (OSError, RuntimeError, ValueError) as error:
         raise HostError(f"the scheduler {scheduler} does not answer: {first_line(error)}") from None
 
@@ -382,15 +362,12 @@ def _local(workers: int, stack: ExitStack) -> distributed.Client:
     import distributed
     from distributed.security import Security
 
-    stack.enter_context(
-        dask.config.set(
-            {
-                "distributed.scheduler.allowed-failures": 0,
-                "distributed.scheduler.http.routes": [],
-                "distributed.worker.http.routes": [],
-            }
-        )
-    )
+    settings = {
+        "distributed.scheduler.allowed-failures": 0,
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
+    }
+    stack.enter_context(dask.config.set(settings))
     cluster = stack.enter_context(
         distributed.LocalCluster(
             n_workers=workers,
@@ -404,6 +381,4 @@ def _local(workers: int, stack: ExitStack) -> distributed.Client:
             silence_logs=logging.CRITICAL,
         )
     )
-    return distributed.Client(
-        cluster, timeout=CONNECT_S, set_as_default=False, direct_to_workers=False
-    )
+    return distributed.Client(cluster, **OF_CLIENT)

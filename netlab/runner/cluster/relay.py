@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from typing import Any, Literal, Protocol
 from urllib.parse import unquote
 
@@ -24,7 +24,7 @@ from netlab.experiment.hosts import Host
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import CommonWindow, Ends, SoFar
 from netlab.remote.agent import Agent
-from netlab.remote.answers import GONE, PROGRAMS, STREAMING, TESTS, ClockOffset, Pending
+from netlab.remote.answers import GONE, PROGRAMS, STREAMING, TESTS, Pending
 from netlab.remote.transport import Process
 from netlab.terminal import excerpt
 
@@ -132,7 +132,14 @@ class ProgramChannel:
         except (NetlabError, OSError) as error:
             self._deliver(ChannelEnd(None, connected=False, stderr=str(error)))
             return
-        threading.Thread(target=self._write, args=(process,), daemon=True).start()
+
+        def write() -> None:
+            with suppress(OSError, ValueError):
+                while (data := self._input.get()) is not None:
+                    process.write(data)
+                process.close_input()
+
+        threading.Thread(target=write, daemon=True).start()
         if self._killed.is_set():
             process.kill()
         with suppress(OSError, ValueError):
@@ -142,12 +149,6 @@ class ProgramChannel:
         self._deliver(ChannelEnd(status, connected, process.stderr_tail()))
         process.kill()
         self._input.put(None)
-
-    def _write(self, process: Process) -> None:
-        with suppress(OSError, ValueError):
-            while (data := self._input.get()) is not None:
-                process.write(data)
-            process.close_input()
 
 
 class AgentChannel:
@@ -175,12 +176,12 @@ class AgentChannel:
             self._lines.put(line)
 
     def close_input(self) -> None:
-        """End the channel, as the end of its input ends an agent."""
+        """End the channel, as the end of its input ends an agent, which stays for this worker's
+        run.
+        """
         self._lines.put(None)
 
-    def kill(self) -> None:
-        """End the channel; the agent itself stays for this worker's run."""
-        self._lines.put(None)
+    kill = close_input
 
     def _run(self) -> None:
         # A host that takes no input delays the requests to this host only.
@@ -233,8 +234,7 @@ class AgentChannel:
         self._deliver(line.encode() + b"\n")
 
     def _lose(self, sentence: str) -> None:
-        died = self._agent.died
-        self._end(ChannelEnd(None, connected=died, stderr=sentence))
+        self._end(ChannelEnd(None, connected=self._agent.died, stderr=sentence))
 
     def _end(self, ended: ChannelEnd) -> None:
         if self._ended.acquire(blocking=False):
@@ -247,28 +247,26 @@ BATCH_MOST = 256
 """Maximum number of writes that one call carries."""
 
 
-class Calls(Protocol):
-    """Calls of functions at one worker. Each raises an exception if the worker is lost."""
+class _Calls(Protocol):
+    """Calls of functions of ``worker`` at one worker. Each raises an exception if it is lost."""
 
-    def write(self, requester: str, writes: Sequence[tuple[Any, ...]]) -> None:
-        """Carry out writes: see ``worker.relay_write``."""
-
-    def take(self, requester: str, wait_s: float) -> Sequence[tuple[str, Delivery]]:
-        """What the channels have delivered: see ``worker.relay_take``."""
+    def write(self, requester: str, writes: Sequence[tuple[Any, ...]]) -> None: ...
+    def take(self, requester: str, wait_s: float) -> Sequence[tuple[str, Delivery]]: ...
 
 
 class Relay:
     """All channels from this process to one worker. Threads may share the object."""
 
-    def __init__(self, calls: Calls, requester: str, label: str) -> None:
+    def __init__(self, calls: _Calls, requester: str, label: str) -> None:
         """``requester``: this process, as the worker names it; ``label``: the worker, in words."""
         self.label = label
         self.why_lost: str | None = None
         self._calls = calls
         self._requester = requester
         self._numbers = itertools.count(1)
-        self._channels: dict[str, RelayedProcess] = {}
-        self._totals: dict[str, Callable[[SoFar], None]] = {}
+        self._channels: dict[str, _RelayedProcess] = {}
+        self.totals: dict[str, Callable[[SoFar], None]] = {}
+        """Token of a trial's order → what takes the totals of the trial."""
         self._writes: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         self._guard = threading.Lock()
         self._closed = False
@@ -281,10 +279,10 @@ class Relay:
         """Time since the worker answered last."""
         return time.monotonic() - self._heard_at_s
 
-    def start(self, host_name: str, argv: Sequence[str] | None) -> RelayedProcess:
+    def start(self, host_name: str, argv: Sequence[str] | None) -> _RelayedProcess:
         """Start a program on a host of the worker; ``argv`` ``None``: use the host's agent."""
         name = str(next(self._numbers))
-        process = RelayedProcess(self, name)
+        process = _RelayedProcess(self, name)
         with self._guard:
             if self.why_lost is not None:
                 raise HostGone(f"{host_name}: {self.why_lost}")
@@ -295,13 +293,6 @@ class Relay:
     def write(self, *words: Any) -> None:
         """Send one write; without effect if the worker is lost."""
         self._writes.put(words)
-
-    def on_totals(self, token: str, call: Callable[[SoFar], None] | None) -> None:
-        """Call ``call`` with the totals of the trial whose order has this token."""
-        if call is None:
-            self._totals.pop(token, None)
-        else:
-            self._totals[token] = call
 
     def forget(self, name: str) -> None:
         """Drop a channel."""
@@ -348,12 +339,9 @@ class Relay:
             self._heard_at_s = time.monotonic()
             for name, item in items:
                 if isinstance(item, Totals):
-                    call = self._totals.get(item.token)
-                    if call is not None:
-                        call(item.so_far)
-                    continue
-                channel = self._channels.get(name)
-                if channel is not None:
+                    if (take := self.totals.get(item.token)) is not None:
+                        take(item.so_far)
+                elif (channel := self._channels.get(name)) is not None:
                     channel.arrive(item)
 
     def _break(self, error: Exception) -> None:
@@ -376,7 +364,7 @@ def first_line(error: Exception) -> str:
     return excerpt(lines[0], 200) if lines else type(error).__name__
 
 
-class RelayedProcess(Process):
+class _RelayedProcess(Process):
     """A program or an agent at another worker."""
 
     def __init__(self, relay: Relay, name: str) -> None:
@@ -397,37 +385,30 @@ class RelayedProcess(Process):
             self._arrived.put(b"")
 
     def write(self, data: bytes) -> None:
-        """See ``Process``."""
         if self._done.is_set():
             raise OSError(self.stderr_tail() or "the program has ended")
         self._relay.write("data", self._name, data)
 
     def read(self) -> bytes:
-        """See ``Process``."""
         part = self._arrived.get()
         if not part:
             self._arrived.put(b"")  # for the next call
         return part
 
     def stderr_tail(self) -> str:
-        """See ``Process``."""
         return "" if self._end is None else self._end.stderr
 
     def close_input(self) -> None:
-        """See ``Process``."""
         self._relay.write("close-input", self._name)
 
     def wait(self, timeout_s: float) -> int | None:
-        """See ``Process``."""
         self._done.wait(timeout_s)
         return None if self._end is None else self._end.status
 
     def is_connected(self) -> bool:
-        """See ``Process``."""
         return self._end is None or self._end.connected
 
     def kill(self) -> None:
-        """See ``Process``."""
         self._relay.write("kill", self._name)
         self._relay.forget(self._name)
         self.arrive(ChannelEnd(None, connected=False, stderr=self._relay.why_lost or ""))
@@ -439,10 +420,10 @@ class RelayedTransport:
     def __init__(self, relay: Relay, host_name: str) -> None:
         self._relay = relay
         self._host_name = host_name
-        self._started: list[RelayedProcess] = []
+        self._started: list[_RelayedProcess] = []
         self.closed = False
 
-    def start(self, argv: Sequence[str] | None) -> RelayedProcess:
+    def start(self, argv: Sequence[str] | None) -> _RelayedProcess:
         """Start a program; ``None``: use the agent that the worker has there."""
         if self.closed:
             raise HostGone(f"{self._host_name}: the connection was closed")
@@ -457,29 +438,10 @@ class RelayedTransport:
             process.kill()
 
 
-PLAIN = (
-    "same_host",
-    "connected_by",
-    "mirror",
-    "served",
-    "mirrors",
-    "mirror_name",
-    "networks",
-    "link_rate_bit_per_s",
-)
+_WITH_AGENTS = {"server", "client", "window", "participant", "captures", "observed"}
+PLAIN = tuple(field.name for field in fields(Ends) if field.name not in _WITH_AGENTS)
 """Fields of ``Ends`` that are plain data."""
-
-
-@dataclass(frozen=True, slots=True)
-class WindowOrder:
-    """A common window of several trials, by the clock of the run's own machine."""
-
-    start_ns: int
-    open_ns: int
-    close_ns: int
-    offsets: tuple[ClockOffset, ClockOffset]
-    """Offsets of the server's and of the client's clock from that clock."""
-    trials: int
+OF_WINDOW = ("start_ns", "open_ns", "close_ns", "trials")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -501,7 +463,9 @@ class TrialOrder:
     client: str
     plain: Mapping[str, Any]
     """The fields ``PLAIN`` of the trial's ``Ends``."""
-    window: WindowOrder | None
+    window: Mapping[str, Any] | None
+    """The common window of several trials by the clock of the run's own machine: ``OF_WINDOW``, and
+    ``offsets`` of the server's and of the client's clock from that clock."""
     observed: tuple[str, ...] = ()
     """Names of the observed hosts."""
 
@@ -510,21 +474,14 @@ class TrialOrder:
         server = None if self.server is None else agent_of(self.server)
         client = agent_of(self.client)
         window: CommonWindow | None = None
-        if (order := self.window) is not None and server is not None:
+        if self.window is not None and server is not None:
             agents = (server, client)
-            window = CommonWindow(
-                order.start_ns,
-                order.open_ns,
-                order.close_ns,
-                agents,
-                order.offsets,
-                order.trials,
-                # An exchange with another worker's agent takes too long before the window opens.
-                drift_offsets=[
-                    agent.clock_offset() if self.workers[agent.host.name] == worker else None
-                    for agent in agents
-                ],
-            )
+            # An exchange with another worker's agent takes too long before the window opens.
+            drift_offsets = [
+                agent.clock_offset() if self.workers[agent.host.name] == worker else None
+                for agent in agents
+            ]
+            window = CommonWindow(**self.window, agents=agents, drift_offsets=drift_offsets)
         observed = tuple(map(agent_of, self.observed))
         return Ends(server, client, window=window, observed=observed, **self.plain)
 
@@ -547,33 +504,24 @@ class Opened:
     """Name of the error's class in ``netlab.errors``; empty if the agent is open."""
     sentence: str = ""
     probe_path: str = ""
-    events: tuple[str, ...] = field(default=())
+    events: tuple[str, ...] = ()
     """Messages about slow steps."""
 
 
 def order_of(
-    trial: Trial,
-    attempt: int,
-    ends: Ends,
-    *,
-    run: str,
-    token: str,
-    worker_of: Callable[[str], str],
+    trial: Trial, attempt: int, ends: Ends, worker_of: Callable[[str], str], **tokens: str
 ) -> TrialOrder:
     """The order of a trial whose ends the run knows; ``worker_of``: host's name → worker."""
     server, client, common = ends.server, ends.client, ends.window
     agents = [agent for agent in (server, client, *ends.observed) if agent is not None]
     hosts = {agent.host.name: agent.host for agent in agents}
-    window: WindowOrder | None = None
+    window: dict[str, Any] | None = None
     if common is not None and server is not None and common.knows(server, client):
-        offsets = common.offset_of(server), common.offset_of(client)
-        window = WindowOrder(
-            common.start_ns, common.open_ns, common.close_ns, offsets, common.trials
-        )
+        window = {name: getattr(common, name) for name in OF_WINDOW}
+        window["offsets"] = common.offset_of(server), common.offset_of(client)
     values = {name: getattr(ends, name) for name in PLAIN}
     return TrialOrder(
-        run=run,
-        token=token,
+        **tokens,
         trial=trial,
         attempt=attempt,
         hosts=hosts,

@@ -15,7 +15,6 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
@@ -25,7 +24,7 @@ from netlab.experiment.hosts import Host
 from netlab.measurement import engines
 from netlab.measurement.ends import SoFar
 from netlab.remote.agent import Agent
-from netlab.remote.transport import Connections, Process
+from netlab.remote.transport import Connections
 from netlab.runner.cluster.relay import (
     AgentChannel,
     Delivery,
@@ -60,9 +59,10 @@ class ResidentRun:
         self._agents: dict[str, Agent] = {}
         self._mailboxes: dict[str, Mailbox] = {}
         self._heard_at_s: dict[str, float] = {}
-        self._channels: dict[tuple[str, str], AgentChannel | ProgramChannel] = {}
+        self.channels: dict[tuple[str, str], AgentChannel | ProgramChannel] = {}
         self._guard = threading.Lock()
-        self._ended = threading.Event()
+        self.ended = threading.Event()
+        """Set when the run has ended, or its lease."""
         self.peers: dict[str, Relay] = {}
         """Address of another worker → the relay to it."""
         self.far_agents: dict[tuple[str, str], Agent] = {}
@@ -76,7 +76,7 @@ class ResidentRun:
         agent = Agent.open(host, on_event, connections=self.connections)
         with self._guard:
             self._agents[host.name] = agent
-        if self._ended.is_set():
+        if self.ended.is_set():
             agent.close()
             raise HostGone(f"{host.name}: the run is ending")
         return agent
@@ -87,11 +87,6 @@ class ResidentRun:
         if agent is None:
             raise HostGone(f"{name}: its worker has no agent there")
         return agent
-
-    @property
-    def ended(self) -> bool:
-        """Whether the run has ended, or its lease."""
-        return self._ended.is_set()
 
     # Requesters and their channels
 
@@ -111,35 +106,28 @@ class ResidentRun:
     ) -> None:
         """Open a channel to a program on a host; ``argv`` ``None``: to its agent."""
         deliver = partial(self.mailbox(requester).put, name)
-        channel: AgentChannel | ProgramChannel
         agent = self._agents.get(host_name)
         if agent is not None and argv is None:
             close = partial(self._close_agent, host_name) if requester == SPINE else None
-            channel = AgentChannel(agent, deliver, close)
-        else:
-            start = partial(self._start, host_name, tuple(argv or ()))
-            channel = ProgramChannel(start, deliver)
-        self._channels[requester, name] = channel
-
-    def channel(self, requester: str, name: str) -> AgentChannel | ProgramChannel | None:
-        """An open channel; ``None`` if there is none."""
-        return self._channels.get((requester, name))
-
-    def _start(self, host_name: str, argv: Sequence[str]) -> Process:
-        return self.agent(host_name).start_beside(argv)
+            self.channels[requester, name] = AgentChannel(agent, deliver, close)
+            return
+        words = tuple(argv or ())
+        self.channels[requester, name] = ProgramChannel(
+            lambda: self.agent(host_name).start_beside(words), deliver
+        )
 
     # End
 
     def end(self) -> None:
         """End every agent, program and channel. Safe to call again."""
-        if self._ended.is_set():
+        if self.ended.is_set():
             return
-        self._ended.set()
+        self.ended.set()
         for agent in list(self.far_agents.values()):
             agent.release()
         for relay in list(self.peers.values()):
             relay.close()
-        for channel in list(self._channels.values()):
+        for channel in list(self.channels.values()):
             channel.kill()
         for name in list(self._agents):
             self._close_agent(name)
@@ -155,7 +143,7 @@ class ResidentRun:
 
     def _watch(self) -> None:
         """End the run if it falls silent, and the channels of a worker that does."""
-        while not self._ended.wait(1.0):
+        while not self.ended.wait(1.0):
             now_s = time.monotonic()
             for requester, heard_at_s in list(self._heard_at_s.items()):
                 if now_s - heard_at_s <= LEASE_S:
@@ -164,8 +152,8 @@ class ResidentRun:
                     self.end()
                     return
                 del self._heard_at_s[requester]
-                for key in [key for key in list(self._channels) if key[0] == requester]:
-                    self._channels.pop(key).kill()
+                for key in [key for key in list(self.channels) if key[0] == requester]:
+                    self.channels.pop(key).kill()
                 with self._guard:
                     mailbox = self._mailboxes.pop(requester, None)
                 if mailbox is not None:
@@ -174,21 +162,16 @@ class ResidentRun:
 
 _RUNS: dict[str, ResidentRun] = {}
 """Token of a run's session → its agents at this worker."""
-_LOG = "distributed.worker"
 
 
-class _QuietRelays(logging.Filter):
+def _is_no_relay(record: logging.LogRecord) -> bool:
     """Keeps the calls of relays, several each second, out of the worker's log."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return "relay_" not in record.getMessage()
+    return "relay_" not in record.getMessage()
 
 
 async def begin(run: str) -> str:
     """Begin the session of a run at this worker; returns the version of netlab here."""
-    log = logging.getLogger(_LOG)
-    if not any(isinstance(one, _QuietRelays) for one in log.filters):
-        log.addFilter(_QuietRelays())
+    logging.getLogger("distributed.worker").addFilter(_is_no_relay)
     if run not in _RUNS:
         _RUNS[run] = ResidentRun(asyncio.get_running_loop())
     return VERSION
@@ -211,7 +194,7 @@ async def relay_write(run: str, requester: str, writes: Sequence[tuple[Any, ...]
         if verb == "open":
             resident.open_channel(requester, name, *words)
             continue
-        channel = resident.channel(requester, name)
+        channel = resident.channels.get((requester, name))
         if channel is None:
             continue
         if verb == "data":
@@ -236,7 +219,7 @@ async def relay_take(run: str, requester: str, wait_s: float) -> list[tuple[str,
 def resident_of(run: str) -> ResidentRun:
     """The agents of a run's session at this worker; HostGone if it does not know the session."""
     resident = _RUNS.get(run)
-    if resident is None or resident.ended:
+    if resident is None or resident.ended.is_set():
         raise HostGone("it was restarted, or did not hear from the run")
     return resident
 
@@ -249,28 +232,21 @@ class WorkerCalls:
     address: str
     run: str
 
-    def begin(self) -> str:
-        """See ``begin``."""
-        return cast(str, self._call(begin))
-
-    def end(self) -> None:
-        """See ``end``."""
-        self._call(end)
-
-    def write(self, requester: str, writes: Sequence[tuple[Any, ...]]) -> None:
-        """See ``relay_write``."""
-        self._call(relay_write, requester, writes)
-
-    def take(self, requester: str, wait_s: float) -> Sequence[tuple[str, Delivery]]:
-        """See ``relay_take``."""
-        return cast("Sequence[tuple[str, Delivery]]", self._call(relay_take, requester, wait_s))
-
-    def _call(self, function: Callable[..., Any], *words: Any) -> Any:
+    def __call__(self, function: Callable[..., Any], *words: Any) -> Any:
+        """The result of a function of this module at the worker."""
         answers = self.client.run(function, self.run, *words, workers=[self.address])
         return answers[self.address]
 
+    def write(self, requester: str, writes: Sequence[tuple[Any, ...]]) -> None:
+        """See ``relay_write``."""
+        self(relay_write, requester, writes)
 
-_GUARD = Lock()
+    def take(self, requester: str, wait_s: float) -> Sequence[tuple[str, Delivery]]:
+        """See ``relay_take``."""
+        return cast("Sequence[tuple[str, Delivery]]", self(relay_take, requester, wait_s))
+
+
+_GUARD = threading.Lock()
 
 
 def open_host(run: str, host: Host) -> Opened:

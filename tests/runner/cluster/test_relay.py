@@ -178,7 +178,7 @@ def test_a_run_that_falls_silent_leaves_no_probe_at_a_worker(
     own = worker.resident.open(HOST, print)
     run = worker.resident
     monkeypatch.setattr(worker_room, "LEASE_S", 0.5)
-    wait_for(lambda: run.ended)
+    wait_for(run.ended.is_set)
     wait_for(lambda: not is_alive(own.hello["pid"]))
     with pytest.raises(HostGone):
         worker_room.resident_of(worker.run)
@@ -195,7 +195,7 @@ def test_programs_of_a_silent_worker_are_ended_but_the_agents_of_hosts_continue(
     other.close()
     monkeypatch.setattr(worker_room, "LEASE_S", 3.0)
     wait_for(lambda: not is_alive(pid))
-    assert is_alive(own.hello["pid"]) and not worker.resident.ended
+    assert is_alive(own.hello["pid"]) and not worker.resident.ended.is_set()
 
 
 def test_output_of_a_program_that_nobody_reads_waits_at_the_worker(
