@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Literal
 
 from netlab import clock
 from netlab.errors import (
@@ -124,47 +126,44 @@ NOTIFY_S = 1.0
 """If the agents take longer than this to end, a message names their hosts."""
 
 
+Need = Literal["check", "note"]
+"""What a host that came back needs: a new check of its pairs, a new note of its facts."""
+
+
 class HostDefect(HostError):
     """A defect of netlab in the work with one host."""
 
 
+@dataclass(eq=False)
 class HostAgents:
     """One agent per host, or an ``Absence`` if there is none."""
 
-    def __init__(
-        self,
-        inventory: Inventory,
-        owner: LockOwner,
-        *,
-        wait_s: float,
-        keep: KeepTraceback,
-        notify: Callable[[str], None] | None = None,
-        place: TrialPlace | None = None,
-    ) -> None:
-        """``notify`` gets messages about slow steps, ``keep`` gets exceptions that are defects of
-        netlab; several threads call both. ``place`` opens the agents; by default, this process.
-        """
+    inventory: Inventory
+    owner: LockOwner
+    _: KW_ONLY
+    wait_s: float
+    keep: KeepTraceback
+    """Gets exceptions that are defects of netlab; several threads call it."""
+    notify: Callable[[str], None] = lambda _sentence: None
+    """Gets messages about slow steps; several threads call it."""
+    place: TrialPlace = field(default_factory=TrialPlace)
+    """Opens the agents."""
+
+    def __post_init__(self) -> None:
         self.agents: dict[str, Agent] = {}
         """Host name → agent; a lost agent stays until a new one replaces it."""
         self.absences: dict[str, Absence] = {}
         self.closing = False
-        self._inventory = inventory
-        self._owner = owner
-        self._wait_s = wait_s
-        self._keep = keep
-        self._notify = notify or (lambda _sentence: None)
         self._holders: list[Agent] = []
         self._turns: dict[Identity, threading.Lock] = {}
         """Host → a mutex, so that one thread at a time locks the host, even if the host has several
         names in the inventory."""
         self._orphans = Orphans()
-        self._place = place or TrialPlace()
         self._executor = DaemonExecutor(AT_ONCE)
         self._asked: dict[str, Future[Agent | NetlabError]] = {}
         self._guard = threading.Lock()
         self._mending: dict[str, threading.Lock] = {}
-        self._unnoted: list[str] = []
-        self._unpaired: list[str] = []
+        self._returned: dict[Need, set[str]] = {"check": set(), "note": set()}
         self._reported: set[str] = set()
         """Hosts for which the wait for an old probe was already reported."""
 
@@ -177,7 +176,7 @@ class HostAgents:
     def all_there(self) -> bool:
         """Whether no host is away or coming back."""
         any_gone = any(agent.gone for agent in self.agents.values())
-        return not (any_gone or self.absences or self._asked or self._unpaired)
+        return not (any_gone or self.absences or self._asked or self._returned["check"])
 
     # Start
 
@@ -188,7 +187,7 @@ class HostAgents:
         refusals: dict[str, HostRefused] = {}
         usage_errors: list[UsageError] = []
         results = self._executor.map(self._open, hosts)
-        results = counted(results, len(hosts), "connecting: {} hosts", self._notify)
+        results = counted(results, len(hosts), "connecting: {} hosts", self.notify)
         for host, result in zip(hosts, results, strict=True):
             if isinstance(result, Agent):
                 self.agents[host.name] = result
@@ -204,7 +203,7 @@ class HostAgents:
 
     def _open(self, host: Host) -> Agent | HostError | UsageError:
         try:
-            agent = self._place.open_agent(host, self._notify)
+            agent = self.place.open_agent(host, self.notify)
         except (HostError, UsageError) as error:
             return error
         except Interrupted:
@@ -222,7 +221,7 @@ class HostAgents:
         """Lock every host; LockedError if another run holds a lock. The wait limit applies to all
         hosts together. A host that is lost meanwhile is marked as away.
         """
-        give_up_s = clock.monotonic() + self._wait_s
+        give_up_s = clock.monotonic() + self.wait_s
         for agent in sorted(agents, key=lambda agent: agent.identity):
             try:
                 self._lock(agent, give_up_s)
@@ -252,7 +251,7 @@ class HostAgents:
             else:
                 self._mark_away(name, result)
                 if not self.closing:
-                    self._notify(f"{result}; the run tries it again later")
+                    self.notify(f"{result}; the run tries it again later")
 
     def ask_again(self, names: Iterable[str]) -> None:
         """Try to connect to those of ``names`` that are away and due; takes up to 1 s. A later call
@@ -267,7 +266,7 @@ class HostAgents:
                 self.absences[name] = Absence.begin("host-away", agent.why_gone, now_s, 0.0)
             absence = self.absences.get(name)
             if absence is not None and absence.is_due(now_s) and name not in self._asked:
-                wait_s = max(self._wait_s, RETURN_S)
+                wait_s = max(self.wait_s, RETURN_S)
                 self._asked[name] = self._executor.submit(self._connect, name, wait_s)
                 fresh = True
         clock.wait_futures(self._asked.values(), HARVEST_S if fresh else 0)
@@ -291,16 +290,10 @@ class HostAgents:
         waits_s = [seconds for seconds in asks_s if seconds is not None]
         return min(waits_s) if waits_s and len(waits_s) == len(asks_s) else None
 
-    def take_unpaired(self) -> frozenset[str]:
-        """Names of the hosts that came back since the last call: their pairs need a new check."""
+    def take_returned(self, need: Need) -> frozenset[str]:
+        """Names of the hosts that came back since the last call for this need."""
         with self._guard:
-            names, self._unpaired = self._unpaired, []
-        return frozenset(names)
-
-    def take_unnoted(self) -> frozenset[str]:
-        """Names of the hosts that came back since the last call: their facts need a new note."""
-        with self._guard:
-            names, self._unnoted = self._unnoted, []
+            names, self._returned[need] = self._returned[need], set()
         return frozenset(names)
 
     # End
@@ -311,27 +304,28 @@ class HostAgents:
         agents = list(self.agents.values())
         executor = DaemonExecutor()
         ending = {executor.submit(agent.close): agent.host.name for agent in agents}
-        late_futures = wait(ending, min(NOTIFY_S, within_s)).not_done
-        if late_futures:
-            names = ", ".join(sorted({ending[future] for future in late_futures}))
-            left_s = within_s - NOTIFY_S
-            self._notify(f"waiting for {names} to end the probe, {left_s:.1f} s at most")
-            late_futures = wait(late_futures, left_s).not_done
-        if late_futures:
-            names = ", ".join(sorted({ending[future] for future in late_futures}))
-            self._notify(f"{names}: no answer; the probe there ends by itself")
-        self._place.connections.close()
+
+        def late_within(seconds: float) -> str:
+            late = wait(ending, seconds).not_done
+            return ", ".join(sorted({ending[future] for future in late}))
+
+        left_s = within_s - NOTIFY_S
+        if names := late_within(min(NOTIFY_S, within_s)):
+            self.notify(f"waiting for {names} to end the probe, {left_s:.1f} s at most")
+            if names := late_within(left_s):
+                self.notify(f"{names}: no answer; the probe there ends by itself")
+        self.place.connections.close()
 
     # Connections and locks
 
     def _defect(self, error: Exception, name: str) -> HostDefect:
-        return HostDefect(f"{name}: {self._keep(error, f'host-{name}')}")
+        return HostDefect(f"{name}: {self.keep(error, f'host-{name}')}")
 
     def _connect(self, name: str, wait_s: float) -> Agent | NetlabError:
         """A new agent that holds the lock of its host, or the error."""
         if self.closing:
             return HostGone(f"{name}: the run is ending")
-        result = self._open(self._inventory.host(name))
+        result = self._open(self.inventory.host(name))
         if not isinstance(result, Agent):
             return result
         try:
@@ -356,7 +350,7 @@ class HostAgents:
                 identities = {holder.identity for holder in self._holders}
             if agent.identity in identities:
                 return
-            lock_host(agent, self._owner, give_up_s=give_up_s, patience=self._patience)
+            lock_host(agent, self.owner, give_up_s=give_up_s, patience=self._patience)
             with self._guard:
                 self._holders.append(agent)
         finally:
@@ -368,14 +362,14 @@ class HostAgents:
         """
         if self.closing:
             return 0.0
-        if self._owner.is_this_session(holder) or not holder:
+        if self.owner.is_this_session(holder) or not holder:
             # A stopped agent (SIGSTOP) cannot report its owner, so ``holder`` is empty.
             self._orphans.end(agent)
-        if not self._owner.is_this_run(holder):
+        if not self.owner.is_this_run(holder):
             return 0.0
         if agent.host.name not in self._reported:
             self._reported.add(agent.host.name)
-            self._notify(f"{agent.host.name}: waiting for an old probe of this run to end")
+            self.notify(f"{agent.host.name}: waiting for an old probe of this run to end")
         return ORPHAN_S
 
     def _forget(self, agent: Agent) -> None:
@@ -386,8 +380,8 @@ class HostAgents:
         with self._guard:
             self.agents[name] = agent
             self.absences.pop(name, None)
-            self._unnoted.append(name)
-            self._unpaired.append(name)
+            for names in self._returned.values():
+                names.add(name)
         if self.closing:
             agent.close()
 

@@ -10,14 +10,14 @@ from typing import Any, Self
 
 from netlab.errors import HostError, HostGone, ProbeError
 from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import Host, Inventory, Match, kept_busy
+from netlab.experiment.hosts import Host, Match, kept_busy
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, address_of, connected_as_set
 from netlab.remote.agent import Agent
-from netlab.remote.routes import LockOwner, same_host
+from netlab.remote.routes import same_host
+from netlab.runner import trial_faults
 from netlab.runner.ending import ask_all, shielded
 from netlab.runner.host_agents import HostAgents
-from netlab.runner.places import TrialPlace
 from netlab.runner.preflight import (
     Preflight,
     common_addresses,
@@ -26,18 +26,7 @@ from netlab.runner.preflight import (
     preflight_service,
 )
 from netlab.runner.survey import HostLeftovers, leftovers_of
-from netlab.runner.trial_faults import (
-    Absence,
-    HostValues,
-    KeepTraceback,
-    PathChecks,
-    Unmeasured,
-    beyond_account,
-    beyond_server,
-    groups_without_overlap,
-    host_away,
-    interrupted,
-)
+from netlab.runner.trial_faults import Absence, HostValues, PathChecks, Unmeasured
 from netlab.store.reader import machine_id
 from netlab.store.run_folder import RunFolder
 from netlab.trial.record import Record, Status, Value
@@ -46,70 +35,32 @@ Pairs = Collection[tuple[Host, Host]]
 """Server and client of each pairing."""
 
 
-def host_descriptions(pairs: Pairs, agents: Mapping[str, Agent]) -> dict[str, Any]:
-    """Host name → its data from the inventory and from the greeting (``hello``) of its agent. A
-    host without an agent has the address and the port of its echo and of each of its servers.
-    """
-    without_agent: dict[str, Any] = {}
-    for server, _ in pairs:
-        if not server.has_agent:
-            services = dict(server.serves)
-            if server.mirror is not None:
-                services["mirror"] = server.mirror
-            places = {name: f"{at.address} port {at.port}" for name, at in services.items()}
-            own = {"os": server.os, "machine": server.machine}
-            without_agent[server.name] = {**own, **places}
-    return without_agent | {
-        name: {
-            "os": agent.host.os,
-            "machine": agent.host.machine,
-            "addresses": {key: list(value) for key, value in agent.host.addresses.items()},
-            "local": agent.host.local,
-            **{k: v for k, v in agent.hello.items() if k not in ("type", "id", "pid")},
-        }
-        for name, agent in agents.items()
-    }
+Routes = Mapping[str, Mapping[str, tuple[str, str]]]
+"""Host name → its test address → name and address of one peer that is reached from this address:
+enough to find each interface, however many hosts are behind it. The first peer of a host is on
+another machine, if possible. If this peer runs no agent, the test address is empty."""
 
 
-def peers_of(pairs: Pairs) -> dict[str, str]:
-    """Host name → test address of one peer, preferably of a peer on another machine."""
-    peers: dict[str, str] = {}
-    for server, client in sorted(pairs, key=_within_a_machine):
-        if not server.has_agent:
-            peers.setdefault(client.name, server.service_addresses[0])
-            continue
-        try:
-            server_address, client_address = common_addresses(server, client)[0]
-        except HostError:
-            # These two hosts have no common network. The trials of their pairing report this.
-            continue
-        peers.setdefault(server.name, client_address)
-        peers.setdefault(client.name, server_address)
-    return peers
-
-
-def routes_of(pairs: Pairs) -> dict[str, dict[str, tuple[str, str]]]:
-    """Host name → test address → name and address of one peer that is reached from this address:
-    enough to find each interface, however many hosts are behind it.
-    """
+def routes_of(pairs: Pairs) -> Routes:
+    """The routes of all hosts of these pairs that run an agent."""
     routes: dict[str, dict[str, tuple[str, str]]] = {}
-    for server, client in sorted(pairs, key=_within_a_machine):
+    for server, client in sorted(pairs, key=lambda it: it[0].machine_name == it[1].machine_name):
         if not server.has_agent:
+            to_server = server.name, server.service_addresses[0]
+            routes.setdefault(client.name, {}).setdefault("", to_server)
             continue
-        try:
-            addresses = common_addresses(server, client)
-        except HostError:
-            continue
-        for server_address, client_address in addresses:
-            to_client, to_server = (client.name, client_address), (server.name, server_address)
-            routes.setdefault(server.name, {}).setdefault(server_address, to_client)
-            routes.setdefault(client.name, {}).setdefault(client_address, to_server)
+        # Without a common network there is no route. The trials of the pairing report this.
+        with suppress(HostError):
+            for server_address, client_address in common_addresses(server, client):
+                to_client, to_server = (client.name, client_address), (server.name, server_address)
+                routes.setdefault(server.name, {}).setdefault(server_address, to_client)
+                routes.setdefault(client.name, {}).setdefault(client_address, to_server)
     return routes
 
 
-def _within_a_machine(pair: tuple[Host, Host]) -> bool:
-    server, client = pair
-    return server.machine_name == client.machine_name
+def _first_peer(routes: Routes, host: str) -> str:
+    """The address of the peer of ``host`` to which its facts are noted."""
+    return next(iter(routes[host].values()))[1]
 
 
 NOT_KEPT = ("type", "id")
@@ -130,14 +81,13 @@ class FactNotes:
         """Host name → its values as last reported."""
 
     def note(
-        self, folder: RunFolder, agents: Mapping[str, Agent], peers: Mapping[str, str], moment: str
+        self, folder: RunFolder, agents: Mapping[str, Agent], routes: Routes, moment: str
     ) -> None:
-        """Note the facts of each host, with the route to its peer; a warning if that is impossible.
-
-        ``peers``: host → address of its peer. ``moment``: when this is, such as ``before`` the run.
+        """Note the facts of each host, with the route to its first peer; a warning if that is
+        impossible. ``moment``: when this is, such as ``before`` the run.
         """
         answers = ask_all(
-            {host: partial(agent.facts, to=peers[host]) for host, agent in agents.items()}
+            {host: partial(it.facts, to=_first_peer(routes, host)) for host, it in agents.items()}
         )
         for host, agent in agents.items():
             facts = answers[host]
@@ -159,22 +109,13 @@ class FactNotes:
                     self._notify(f"{host} was restarted: its boot id has changed")
                 self._boots[host] = boot
 
-    def note_routes(
-        self,
-        folder: RunFolder,
-        agents: Mapping[str, Agent],
-        routes: Mapping[str, Mapping[str, tuple[str, str]]],
-        peers: Mapping[str, str],
-    ) -> None:
-        """Note the facts of each interface with a test address that ``note`` left out, once.
-
-        ``routes``: host → address → name and address of a peer.
-        """
+    def note_routes(self, folder: RunFolder, agents: Mapping[str, Agent], routes: Routes) -> None:
+        """Note the facts of each interface with a test address that ``note`` left out, once."""
         requests = {
             (host, address, peer): partial(agent.facts, to=peer_address)
             for host, agent in agents.items()
             for address, (peer, peer_address) in routes.get(host, {}).items()
-            if peer_address != peers.get(host)
+            if address and peer_address != _first_peer(routes, host)
         }
         for (host, address, peer), answer in ask_all(requests).items():
             try:
@@ -195,16 +136,9 @@ class FactNotes:
 CLOSE_S = 3.0
 """Time for all hosts together to end their agents."""
 
-NO_WAY = frozenset(
-    [
-        "connect-timeout",
-        "deadline",
-        "no-answer",
-        "no-peer",
-        "no-traffic",
-        "peer-vanished",
-        "unreachable",
-    ]
+NO_WAY = (
+    *("connect-timeout", "deadline", "no-answer", "no-peer"),
+    *("no-traffic", "peer-vanished", "unreachable"),
 )
 """Reasons of a failed trial after which the run checks whether packets still pass."""
 
@@ -216,26 +150,12 @@ class HostPool:
     of the hosts. If only some hosts are away or refuse the login, the other pairings are measured.
     """
 
-    def __init__(
-        self,
-        inventory: Inventory,
-        pairings: Iterable[str],
-        *,
-        owner: LockOwner,
-        wait_s: float,
-        keep: KeepTraceback,
-        notify: Callable[[str], None] | None = None,
-        place: TrialPlace | None = None,
-    ) -> None:
-        """See ``HostAgents``."""
-        self._inventory = inventory
+    def __init__(self, hosts: HostAgents, pairings: Iterable[str]) -> None:
+        """``hosts``: of which none is connected yet."""
+        self._hosts, self._inventory, self._notify = hosts, hosts.inventory, hosts.notify
         self._pairings = tuple(pairings)
-        self._notify = notify or (lambda _sentence: None)
-        self._hosts = HostAgents(
-            inventory, owner, wait_s=wait_s, keep=keep, notify=notify, place=place
-        )
         self._pairs: dict[str, tuple[Host, Host]] = {}
-        self._ways = PathChecks(self._pairs, self._try, self._notify, keep=keep)
+        self._ways = PathChecks(self._pairs, self._try, self._notify, keep=hosts.keep)
         self._facts = FactNotes(self._notify)
         self._unchecked_at_first: list[str] = []
         self._onlookers: frozenset[str] = frozenset()
@@ -350,9 +270,9 @@ class HostPool:
         if pair is None:
             return self._unpaired(cell)
         return (
-            host_away(pair, self._hosts.absences)
-            or beyond_server(cell, pair)
-            or beyond_account(cell, pair, self._facts.values)
+            trial_faults.host_away(pair, self._hosts.absences)
+            or trial_faults.beyond_server(cell, pair)
+            or trial_faults.beyond_account(cell, pair, self._facts.values)
             or self._ways.obstacle(cell)
         )
 
@@ -361,7 +281,7 @@ class HostPool:
         with the number of cells for each reason.
         """
         obstacles = (
-            beyond_account(cell, pair, self._facts.values)
+            trial_faults.beyond_account(cell, pair, self._facts.values)
             for cell in cells
             if (pair := self._pairs.get(cell.pairing)) is not None
         )
@@ -377,8 +297,8 @@ class HostPool:
             self._hosts.lose(agent.host.name)
         self._pair_returned()
         if self._hosts.closing:
-            return interrupted(trial, attempt, *names)
-        away = host_away(pair, self._hosts.absences)
+            return trial_faults.interrupted(trial, attempt, *names)
+        away = trial_faults.host_away(pair, self._hosts.absences)
         if away is not None:
             return away.record(trial, attempt)
         reason = "probe-died" if died else "host-gone"
@@ -406,7 +326,7 @@ class HostPool:
         pair = self._pairs.get(cell.pairing)
         if pair is None:
             return self._unpaired(cell)
-        return host_away(pair, self._hosts.absences) or self._ways.reason_left(cell)
+        return trial_faults.host_away(pair, self._hosts.absences) or self._ways.reason_left(cell)
 
     def ask_again(self) -> None:
         """Try again to reach each absent host, and check each cut path, if its next try is due."""
@@ -437,28 +357,47 @@ class HostPool:
     # Notes of the run folder
 
     def host_descriptions(self) -> dict[str, Any]:
-        """Host name → its data now. A host that changed between sessions is measured anyway."""
-        return host_descriptions(self._pairs.values(), self._hosts.agents)
+        """Host name → its data from the inventory and from the greeting (``hello``) of its agent. A
+        host without an agent has the address and the port of its echo and of each of its servers. A
+        host that changed between sessions is measured anyway.
+        """
+        without_agent: dict[str, Any] = {}
+        for server, _ in self._pairs.values():
+            if not server.has_agent:
+                mirror = {} if server.mirror is None else {"mirror": server.mirror}
+                services = {**server.serves, **mirror}
+                places = {name: f"{at.address} port {at.port}" for name, at in services.items()}
+                own = {"os": server.os, "machine": server.machine}
+                without_agent[server.name] = {**own, **places}
+        return without_agent | {
+            name: {
+                "os": agent.host.os,
+                "machine": agent.host.machine,
+                "addresses": {key: list(value) for key, value in agent.host.addresses.items()},
+                "local": agent.host.local,
+                **{k: v for k, v in agent.hello.items() if k not in ("type", "id", "pid")},
+            }
+            for name, agent in self._hosts.agents.items()
+        }
 
     def returned(self) -> frozenset[str]:
         """Names of the hosts that came back since the last call."""
-        return self._hosts.take_unnoted()
+        return self._hosts.take_returned("note")
 
     def note_facts(self, folder: RunFolder, at: str, only: frozenset[str] | None = None) -> None:
         """Note the facts of each host (or only of those in ``only``) and the route to its peer."""
-        peers = peers_of(self._pairs.values())
+        routes = routes_of(self._pairs.values())
         agents = {
             name: agent
             for name, agent in list(self._hosts.agents.items())
-            if name in peers and not agent.gone and (only is None or name in only)
+            if name in routes and not agent.gone and (only is None or name in only)
         }
-        self._facts.note(folder, agents, peers, at)
+        self._facts.note(folder, agents, routes, at)
 
     def note_routes(self, folder: RunFolder) -> None:
         """Note the routes from the test addresses of each host that ``note_facts`` leaves out."""
-        pairs = tuple(self._pairs.values())
         agents = {name: agent for name, agent in list(self._hosts.agents.items()) if not agent.gone}
-        self._facts.note_routes(folder, agents, routes_of(pairs), peers_of(pairs))
+        self._facts.note_routes(folder, agents, routes_of(self._pairs.values()))
 
     # Pairs
 
@@ -484,7 +423,7 @@ class HostPool:
 
     def _pair_returned(self) -> None:
         """Pair hosts that came back. Their routes may have changed, so they are checked again."""
-        names = self._hosts.take_unpaired()
+        names = self._hosts.take_returned("check")
         if not names:
             return
         self._pair_up()
@@ -507,7 +446,7 @@ class HostPool:
         return "; ".join(sentences) or self._inventory.why_not(pairing)
 
     def _try_pairs(self) -> None:
-        together = groups_without_overlap(self._pairs, self.match_of)
+        together = trial_faults.groups_without_overlap(self._pairs, self.match_of)
         warnings, self._unchecked_at_first = self._ways.try_all(together)
         self.warnings += [warning for warning in warnings if warning not in self.warnings]
         losses = any(agent.gone for agent in self._hosts.agents.values())

@@ -47,6 +47,7 @@ from netlab.runner.due_trials import (
     stopped_for_good,
 )
 from netlab.runner.ending import DaemonExecutor, shielded, switching_seldom
+from netlab.runner.host_agents import HostAgents
 from netlab.runner.host_pool import HostPool
 from netlab.runner.options import Options, resume_command
 from netlab.runner.places import AgentGroup, TrialPlace
@@ -507,15 +508,15 @@ def opened_session(
         trial_place(options.cluster, insecure=options.insecure, group=agents) as place,
     ):
         place.arrange(pair for pairing in pairings for pair in inventory.candidates(pairing)[:1])
-        with HostPool(
+        agents_of_hosts = HostAgents(
             inventory,
-            pairings,
-            owner=owner,
+            owner,
             wait_s=options.wait_s,
             keep=lambda error, name: keep_traceback(error, folder.path, name),
             notify=progress.notify,
             place=place,
-        ) as pool:
+        )
+        with HostPool(agents_of_hosts, pairings) as pool:
             if options.strict and pool.missing:
                 raise HostError("--strict: " + "; ".join(pool.missing))
             session = Session(

@@ -15,6 +15,7 @@ from netlab.experiment.hosts import Host, Inventory
 from netlab.kinds import Stream
 from netlab.remote.agent import Agent
 from netlab.remote.routes import LockOwner
+from netlab.runner.host_agents import HostAgents
 from netlab.runner.host_pool import HostPool
 
 CELL = Cell(
@@ -46,7 +47,8 @@ def pool(wires: Wires, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostPool]:
     )
     inventory = Inventory("hosts.yaml", hosts, {"LL": ("left", "right")})
     owner = LockOwner("test", "here", "nowhere")
-    with HostPool(inventory, ["LL"], owner=owner, wait_s=0.0, keep=lambda *_: "") as entered:
+    agents = HostAgents(inventory, owner, wait_s=0.0, keep=lambda *_: "")
+    with HostPool(agents, ["LL"]) as entered:
         yield entered
 
 

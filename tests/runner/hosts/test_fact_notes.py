@@ -8,7 +8,7 @@ from typing import Any, cast
 from netlab.errors import HostError
 from netlab.experiment.hosts import Host
 from netlab.remote.agent import Agent
-from netlab.runner.host_pool import FactNotes, peers_of, routes_of
+from netlab.runner.host_pool import FactNotes, routes_of
 from netlab.store.run_folder import RunFolder
 
 
@@ -56,10 +56,9 @@ def noted(
     folder, messages = Kept(), list[str]()
     notes = FactNotes(messages.append)
     cast_agents = cast("dict[str, Agent]", agents)
-    peers = peers_of(PAIRS)
-    notes.note(cast("RunFolder", folder), cast_agents, peers, "before")
+    notes.note(cast("RunFolder", folder), cast_agents, routes_of(PAIRS), "before")
     if routes:
-        notes.note_routes(cast("RunFolder", folder), cast_agents, routes_of(PAIRS), peers)
+        notes.note_routes(cast("RunFolder", folder), cast_agents, routes_of(PAIRS))
     return folder.notes, messages
 
 

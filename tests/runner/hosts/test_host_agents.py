@@ -159,8 +159,8 @@ def test_two_names_of_one_host_never_wait_for_each_other(lab: Lab) -> None:
         agents.ask_again(["a", "b"])
     assert clock.monotonic() - began_s < RETURN_S
     assert agents.all_there is False
-    assert agents.take_unpaired() == {"a", "b"}
-    assert agents.take_unnoted() == {"a", "b"}
+    assert agents.take_returned("check") == {"a", "b"}
+    assert agents.take_returned("note") == {"a", "b"}
     assert agents.all_there
 
 
@@ -203,7 +203,7 @@ def passing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pool_of(lab: Lab, inventory: Inventory, *pairings: str) -> HostPool:
-    return HostPool(inventory, pairings, owner=OWNER, wait_s=0.0, keep=lab.keep)
+    return HostPool(HostAgents(inventory, OWNER, wait_s=0.0, keep=lab.keep), pairings)
 
 
 def cell(pairing: str) -> Cell:
