@@ -31,8 +31,6 @@ INTERRUPTED = "interrupted"
 NOT_TIGHT = "not-tight"
 """Kind of the note about a cell whose mean is not precise after the maximum number of trials."""
 
-CLOSED_BY_SILENCE = "_closed_by_silence"
-
 
 def note_repeats(
     folder: RunFolder, records: Iterable[Record], quiet: StealRule | None
@@ -47,30 +45,12 @@ def note_repeats(
         if not asks_again(record):
             continue
         stopped += 1
-        for interruption in interruptions(record):
-            folder.note(
-                INTERRUPTED,
-                durable=False,
-                **trial,
-                cause=interruption.cause and interruption.cause.value,
-                end=interruption.end,
-                stopped_ns=interruption.stopped_ns,
-            )
+        for it in interruptions(record):
+            cause = it.cause and it.cause.value
+            seen = {"cause": cause, "end": it.end, "stopped_ns": it.stopped_ns}
+            folder.note(INTERRUPTED, durable=False, **trial, **seen)
     reasons = [quiet.disturbed(stolen)] if quiet is not None and stolen else []
-    return reasons + ([in_which_data_stopped(stopped)] if stopped else [])
-
-
-def stopped_for_good(record: Record) -> bool:
-    """Whether data had stopped at the end of a trial's window, so that its result is incomplete. If
-    the next attempt fails, the record of that attempt replaces the incomplete result.
-    """
-    flags = (value for name, value in record.values.items() if name.endswith(CLOSED_BY_SILENCE))
-    return 1 in flags
-
-
-def in_which_data_stopped(trials: int) -> str:
-    """A number of trials in words, such as ``1 trial in which data stopped``."""
-    return f"{many(trials, 'trial')} in which data stopped"
+    return reasons + ([f"{many(stopped, 'trial')} in which data stopped"] if stopped else [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +76,13 @@ def outstanding(
     folder: RunFolder, cells: tuple[Cell, ...], redo: frozenset[str]
 ) -> tuple[Trial, ...]:
     """The trials of ``cells`` that must still be measured; of the cells in ``redo`` (keys), all."""
+    return _trials_of(cells, folder.outstanding(redo))
+
+
+def _trials_of(cells: tuple[Cell, ...], pairs: Iterable[tuple[str, int]]) -> tuple[Trial, ...]:
+    """``pairs``: key of a cell, which may be another one, and the number of a trial."""
     by_key = {cell.key: cell for cell in cells}
-    return tuple(
-        Trial(by_key[key], number) for key, number in folder.outstanding(redo) if key in by_key
-    )
+    return tuple(Trial(by_key[key], number) for key, number in pairs if key in by_key)
 
 
 def disturbed(
@@ -127,11 +110,9 @@ def recorded_trials(
     stopped, or a hypervisor took a larger share of a host's CPU time than ``most_steal`` (``None``:
     any).
     """
-    by_key = {cell.key: cell for cell in cells}
+    doubtful = _trials_of(cells, folder.doubtful(most_steal))
     return tuple(
-        Trial(by_key[key], number)
-        for key, number in folder.doubtful(most_steal)
-        if key in by_key and is_meant(folder.latest[key, number])
+        trial for trial in doubtful if is_meant(folder.latest[trial.cell.key, trial.number])
     )
 
 
@@ -168,7 +149,8 @@ def flag(
             progress.warn([f"{steal_rule.disturbed(len(stayed))}, in every attempt"])
     stopped_trials = recorded_trials(folder, cells, lambda record: any(interruptions(record)), None)
     if stopped_trials:
-        progress.warn([f"{in_which_data_stopped(len(stopped_trials))}: see the findings"])
+        stopped = many(len(stopped_trials), "trial")
+        progress.warn([f"{stopped} in which data stopped: see the findings"])
     rule = folder.plan.until
     noted = {note.data.get("cell") for note in folder.notes if note.kind == NOT_TIGHT}
     to_note = {cell.key for cell in cells} - noted
@@ -179,16 +161,10 @@ def flag(
     ]
     if rule is None or not imprecise:
         return
+    limits = {"within": rule.within, "confidence": rule.confidence}
     for key, trials in imprecise:
         with shielded():
-            folder.note(
-                NOT_TIGHT,
-                durable=False,
-                cell=key,
-                trials=trials,
-                within=rule.within,
-                confidence=rule.confidence,
-            )
+            folder.note(NOT_TIGHT, durable=False, cell=key, trials=trials, **limits)
     width, more = format_share(rule.within), len(imprecise) - 1
     cell_words = f"{imprecise[0][0]} and {more} more" if more else imprecise[0][0]
     sentence = f"the mean is not within ± {width} after {rule.at_most} trials: {cell_words}"

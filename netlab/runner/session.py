@@ -37,15 +37,8 @@ from netlab.measurement.ends import CommonWindow, Participant, common_window, is
 from netlab.measurement.variants import NOT_REACHED, HostStates
 from netlab.remote.routes import LockOwner
 from netlab.results.arrow.segment_writer import BackgroundSegments, segments_made
-from netlab.runner.due_trials import (
-    Work,
-    disturbed,
-    flag,
-    note_repeats,
-    outstanding,
-    participants_of,
-    stopped_for_good,
-)
+from netlab.runner import due_trials
+from netlab.runner.due_trials import Work
 from netlab.runner.ending import DaemonExecutor, shielded, switching_seldom
 from netlab.runner.host_agents import HostAgents
 from netlab.runner.host_pool import HostPool
@@ -71,12 +64,14 @@ CAPTURES = "captures"
 LOSSES_MOST = 5
 """A trial that loses its host more often than this is not repeated: it may cause the losses."""
 
+CLOSED_BY_SILENCE = "_closed_by_silence"
+
 LAST_RECORDS_S = 0.5
 """Time for running trials to end after their agents have ended."""
 LEAST_WAIT_S = 0.05
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(eq=False)
 class Session:
     """One session of a run: its work, its run folder and its hosts. Only its own thread changes
     what changes while it measures: the trials that it has begun, those under way with their
@@ -111,30 +106,28 @@ class Session:
 
     def begin(self) -> None:
         """Note the session, its hosts and their facts, before the first trial."""
-        pool, folder = self.pool, self.folder
         self._note_session()
-        pool.leftovers.note(folder)
-        self.progress.warn(pool.warnings)
-        pool.note_facts(folder, "before")
-        pool.note_routes(folder)
+        self.pool.leftovers.note(self.folder)
+        self.progress.warn(self.pool.warnings)
+        self.pool.note_facts(self.folder, "before")
+        self.pool.note_routes(self.folder)
         cells = dict.fromkeys(trial.cell for trial in self.work.trials)
-        self.progress.impossible(pool.refusals(cells))
+        self.progress.impossible(self.pool.refusals(cells))
 
     def end(self) -> tuple[str, ...]:
         """Warn about doubtful cells, and note the hosts' facts and the end; returns a sentence for
         each host that is away.
         """
-        flag(self.folder, self.work.cells, self.matrix.quiet, self.progress)
+        due_trials.flag(self.folder, self.work.cells, self.matrix.quiet, self.progress)
         self.pool.note_facts(self.folder, "after")
         with shielded():
             self.folder.note("session-end")
         return self.pool.unreachable
 
     def _note_session(self) -> None:
-        hosts = self.pool.host_descriptions()
+        hosts, matrix = self.pool.host_descriptions(), self.matrix
         self._noted_hosts.update(hosts)
         self.progress.measures_here = self.pool.measures_here
-        matrix = self.matrix
         with shielded():
             self.folder.note(
                 "session",
@@ -238,13 +231,14 @@ class Session:
 
     def _keeps_earlier_result(self, record: Record) -> bool:
         """Whether the earlier result stays because this repeat has no result: unless the repeat was
-        requested (``redo``) or the earlier data had stopped for good. A pending repeat replaces
-        nothing.
+        requested (``redo``) or the earlier result is incomplete, because data had stopped at the
+        end of its window. A pending repeat replaces nothing.
         """
         earlier = self.folder.latest.get((record.cell, record.trial))
         if earlier is None or earlier.status is not Status.OK or record.status is Status.OK:
             return False
-        stays = record.cell not in self.work.redo and not stopped_for_good(earlier)
+        ends = (value for name, value in earlier.values.items() if name.endswith(CLOSED_BY_SILENCE))
+        stays = record.cell not in self.work.redo and 1 not in ends
         return stays or record.status is Status.PENDING
 
     def _keep_finished(self, finished: set[Future[Record]]) -> None:
@@ -279,7 +273,7 @@ class Session:
 
     def _left(self) -> list[Trial]:
         """Due trials that this session has not begun, or must repeat because a host was lost."""
-        due = outstanding(self.folder, self.work.cells, self.work.redo)
+        due = due_trials.outstanding(self.folder, self.work.cells, self.work.redo)
         return [trial for trial in due if trial not in self._begun]
 
     def _next_block(self) -> tuple[Trial, ...]:
@@ -295,14 +289,14 @@ class Session:
         quiet = self.matrix.quiet
         again = tuple(
             trial
-            for trial in disturbed(self.folder, cells, quiet)
+            for trial in due_trials.disturbed(self.folder, cells, quiet)
             if self._losses[trial] <= LOSSES_MOST and not pool.is_away(trial.cell)
         )
         if not again:
             return ()
         records = [self.folder.latest[trial.cell.key, trial.number] for trial in again]
         with shielded():
-            reasons = note_repeats(self.folder, records, quiet)
+            reasons = due_trials.note_repeats(self.folder, records, quiet)
         self.progress.notify(f"measured again: {'; '.join(reasons)}")
         return with_partners(again, cells)
 
@@ -327,7 +321,7 @@ class Session:
                 }
                 wait(entered.values())
             window = self._window(pending_trials, executor)
-            participants = participants_of(pending_trials)
+            participants = due_trials.participants_of(pending_trials)
             for trial, attempt in attempts:
                 around = window, participants.get(trial), entered.get(trial)
                 futures[executor.submit(self.trial, trial, attempt, *around)] = trial
@@ -519,15 +513,7 @@ def opened_session(
         with HostPool(agents_of_hosts, pairings) as pool:
             if options.strict and pool.missing:
                 raise HostError("--strict: " + "; ".join(pool.missing))
-            session = Session(
-                folder=folder,
-                pool=pool,
-                matrix=matrix,
-                progress=progress,
-                options=options,
-                work=work,
-                place=place,
-            )
+            session = Session(folder, pool, matrix, progress, options, work, place)
             session.begin()
             yield session
 
