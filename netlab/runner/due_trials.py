@@ -123,9 +123,7 @@ def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
 
 
 def participants_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:
-    """Trial of a round → its participant in a search that several pairs of hosts run together:
-    those whose settings require it (``is_together``) and are equal. Other trials have none.
-    """
+    """Trial → its participant in a search of several pairs: trials with equal such settings."""
     groups: dict[Setup, list[Trial]] = {}
     for trial in trials:
         if trial.cell.setup.is_together:

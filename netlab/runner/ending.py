@@ -144,9 +144,7 @@ def _interrupted(number: int) -> Interrupted:
 
 
 class _Watch:
-    """Reads the number of each signal in its own thread. A second signal ends the process, or the
-    time limit.
-    """
+    """Reads signals in its own thread. A second one ends the process, or the time limit."""
 
     def __init__(self, ending: list[int], within_s: float) -> None:
         self.first: int | None = None

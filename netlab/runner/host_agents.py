@@ -12,17 +12,7 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
-from netlab import clock
-from netlab.errors import (
-    HostError,
-    HostGone,
-    HostKeyError,
-    HostRefused,
-    Interrupted,
-    LockedError,
-    NetlabError,
-    UsageError,
-)
+from netlab import clock, errors
 from netlab.experiment.hosts import Host, Inventory
 from netlab.remote.agent import Agent
 from netlab.remote.routes import LockOwner, lock_host
@@ -67,7 +57,7 @@ class Orphans:
         with self._guard:
             pids = sorted(self._pids.get(agent.identity, ()))
         for pid in pids:
-            with suppress(HostError, OSError):
+            with suppress(errors.HostError, OSError):
                 if _is_agent(agent, pid):
                     process = agent.start_beside(("kill", "-KILL", str(pid)))
                     try:
@@ -126,11 +116,11 @@ NOTIFY_S = 1.0
 """If the agents take longer than this to end, a message names their hosts."""
 
 
-Need = Literal["check", "note"]
+AfterReturn = Literal["check", "note"]
 """What a host that came back needs: a new check of its pairs, a new note of its facts."""
 
 
-class HostDefect(HostError):
+class HostDefect(errors.HostError):
     """A defect of netlab in the work with one host."""
 
 
@@ -160,10 +150,10 @@ class HostAgents:
         names in the inventory."""
         self._orphans = Orphans()
         self._executor = DaemonExecutor(AT_ONCE)
-        self._asked: dict[str, Future[Agent | NetlabError]] = {}
+        self._asked: dict[str, Future[Agent | errors.NetlabError]] = {}
         self._guard = threading.Lock()
         self._mending: dict[str, threading.Lock] = {}
-        self._returned: dict[Need, set[str]] = {"check": set(), "note": set()}
+        self._returned: dict[AfterReturn, set[str]] = {"check": set(), "note": set()}
         self._reported: set[str] = set()
         """Hosts for which the wait for an old probe was already reported."""
 
@@ -180,54 +170,52 @@ class HostAgents:
 
     # Start
 
-    def open_all(self, hosts: Collection[Host]) -> dict[str, HostRefused]:
+    def open_all(self, hosts: Collection[Host]) -> dict[str, errors.HostRefused]:
         """Connect to all hosts at the same time; returns host name → error of a refused login.
         Raises UsageError if this machine lacks what netlab needs, such as a compiler.
         """
-        refusals: dict[str, HostRefused] = {}
-        usage_errors: list[UsageError] = []
+        refusals: dict[str, errors.HostRefused] = {}
+        usage_errors: list[errors.UsageError] = []
         results = self._executor.map(self._open, hosts)
         results = counted(results, len(hosts), "connecting: {} hosts", self.notify)
         for host, result in zip(hosts, results, strict=True):
             if isinstance(result, Agent):
                 self.agents[host.name] = result
                 continue
-            self._mark_away(host.name, result, final=isinstance(result, HostRefused))
-            if isinstance(result, HostRefused):
+            self._mark_away(host.name, result, final=isinstance(result, errors.HostRefused))
+            if isinstance(result, errors.HostRefused):
                 refusals[host.name] = result
-            if isinstance(result, UsageError):
+            if isinstance(result, errors.UsageError):
                 usage_errors.append(result)
         if usage_errors:
             raise usage_errors[0]
         return refusals
 
-    def _open(self, host: Host) -> Agent | HostError | UsageError:
+    def _open(self, host: Host) -> Agent | errors.HostError | errors.UsageError:
         try:
             agent = self.place.open_agent(host, self.notify)
-        except (HostError, UsageError) as error:
+        except (errors.HostError, errors.UsageError) as error:
             return error
-        except Interrupted:
+        except errors.Interrupted:
             raise
-        except NetlabError as error:
-            return HostError(f"{host.name}: {error}")
+        except errors.NetlabError as error:
+            return errors.HostError(f"{host.name}: {error}")
         except Exception as error:
             return self._defect(error, host.name)
         if self.closing:
             agent.close()
-            return HostError(f"{host.name}: the run is ending")
+            return errors.HostError(f"{host.name}: the run is ending")
         return agent
 
     def lock_all(self, agents: Iterable[Agent]) -> None:
-        """Lock every host; LockedError if another run holds a lock. The wait limit applies to all
-        hosts together. A host that is lost meanwhile is marked as away.
-        """
+        """Lock every host within one time limit; LockedError if another run holds a lock."""
         give_up_s = clock.monotonic() + self.wait_s
         for agent in sorted(agents, key=lambda agent: agent.identity):
             try:
                 self._lock(agent, give_up_s)
-            except LockedError:
+            except errors.LockedError:
                 raise
-            except HostError as error:
+            except errors.HostError as error:
                 self.agents.pop(agent.host.name, None)
                 self._mark_away(agent.host.name, error)
                 agent.close()
@@ -290,7 +278,7 @@ class HostAgents:
         waits_s = [seconds for seconds in asks_s if seconds is not None]
         return min(waits_s) if waits_s and len(waits_s) == len(asks_s) else None
 
-    def take_returned(self, need: Need) -> frozenset[str]:
+    def take_returned(self, need: AfterReturn) -> frozenset[str]:
         """Names of the hosts that came back since the last call for this need."""
         with self._guard:
             names, self._returned[need] = self._returned[need], set()
@@ -321,10 +309,10 @@ class HostAgents:
     def _defect(self, error: Exception, name: str) -> HostDefect:
         return HostDefect(f"{name}: {self.keep(error, f'host-{name}')}")
 
-    def _connect(self, name: str, wait_s: float) -> Agent | NetlabError:
+    def _connect(self, name: str, wait_s: float) -> Agent | errors.NetlabError:
         """A new agent that holds the lock of its host, or the error."""
         if self.closing:
-            return HostGone(f"{name}: the run is ending")
+            return errors.HostGone(f"{name}: the run is ending")
         result = self._open(self.inventory.host(name))
         if not isinstance(result, Agent):
             return result
@@ -333,7 +321,7 @@ class HostAgents:
             self._lock(result, clock.monotonic() + wait_s)
         except Exception as error:
             result.close()
-            return error if isinstance(error, NetlabError) else self._defect(error, name)
+            return error if isinstance(error, errors.NetlabError) else self._defect(error, name)
         return result
 
     def _lock(self, agent: Agent, give_up_s: float) -> None:
@@ -343,7 +331,9 @@ class HostAgents:
         # Without this mutex, if a host has two names, the thread of one name would wait for the
         # lock that the thread of the other name has taken.
         if not turn.acquire(timeout=max(0.0, give_up_s - clock.monotonic())):
-            raise LockedError(f"{agent.host.name}: this run locks the same host under another name")
+            raise errors.LockedError(
+                f"{agent.host.name}: this run locks the same host under another name"
+            )
         try:
             with self._guard:
                 self._holders = [holder for holder in self._holders if not holder.gone]
@@ -357,9 +347,7 @@ class HostAgents:
             turn.release()
 
     def _patience(self, agent: Agent, holder: str) -> float:
-        """Seconds to wait for the holder of a host's lock. An old agent of this session is killed;
-        an old agent of an earlier session of this run ends by itself.
-        """
+        """Seconds to wait for the holder of a lock; an old agent of this session is killed."""
         if self.closing:
             return 0.0
         if self.owner.is_this_session(holder) or not holder:
@@ -385,10 +373,14 @@ class HostAgents:
         if self.closing:
             agent.close()
 
-    def _mark_away(self, name: str, error: NetlabError, *, final: bool = False) -> None:
+    def _mark_away(self, name: str, error: errors.NetlabError, *, final: bool = False) -> None:
         """Note that a host is away, or is still away."""
-        final = final or isinstance(error, HostKeyError | UsageError)
-        reasons = {LockedError: "locked", HostDefect: "internal", HostRefused: "host-refused"}
+        final = final or isinstance(error, errors.HostKeyError | errors.UsageError)
+        reasons = {
+            errors.LockedError: "locked",
+            HostDefect: "internal",
+            errors.HostRefused: "host-refused",
+        }
         of_error = (reason for kind, reason in reasons.items() if isinstance(error, kind))
         reason, now_s = next(of_error, "host-away"), clock.monotonic()
         with self._guard:
@@ -396,7 +388,7 @@ class HostAgents:
             if absence is not None:
                 absence = absence.again(reason, str(error), now_s, final=final)
             else:
-                is_refusal = isinstance(error, HostRefused)
+                is_refusal = isinstance(error, errors.HostRefused)
                 pause_s = REFUSED_PAUSE_S if is_refusal else FIRST_PAUSE_S
                 absence = Absence.begin(reason, str(error), now_s, None if final else pause_s)
             self.absences[name] = absence

@@ -277,9 +277,7 @@ class HostPool:
         )
 
     def refusals(self, cells: Iterable[Cell]) -> Counter[str]:
-        """Why the login's account may not measure some cells, by the facts that were noted last;
-        with the number of cells for each reason.
-        """
+        """Reason why the login's account may not measure cells → their number."""
         obstacles = (
             trial_faults.beyond_account(cell, pair, self._facts.values)
             for cell in cells
@@ -451,7 +449,7 @@ class HostPool:
         self.warnings += [warning for warning in warnings if warning not in self.warnings]
         losses = any(agent.gone for agent in self._hosts.agents.values())
         defects = losses or self._ways.has_defects
-        if not defects and all(map(self._ways.is_unchecked, self._pairs)):
+        if not defects and self._ways.unchecked.issuperset(self._pairs):
             raise HostError("no pairing can be measured: " + "; ".join(self._unchecked_at_first))
 
     def _try(self, pairing: str) -> Preflight:

@@ -13,16 +13,8 @@ from typing import Any
 from netlab.errors import HostKeyError, UnknownHostKey, UsageError
 from netlab.ethernet import Link
 from netlab.experiment.hosts import OS_NAMES, Host, Inventory
+from netlab.runner import two_hosts
 from netlab.runner.places import AgentGroup
-from netlab.runner.two_hosts import (
-    HERE,
-    HostAddress,
-    addresses_of,
-    host_by_ssh,
-    host_lines,
-    link_of,
-    this_machine,
-)
 from netlab.units import many
 
 TEST = "test"
@@ -39,7 +31,7 @@ class FoundHost:
     """The host with its operating system, without test addresses."""
     words: str
     """A description such as ``Debian GNU/Linux 12, x86_64, 2 CPUs``."""
-    addresses: tuple[HostAddress, ...]
+    addresses: tuple[two_hosts.HostAddress, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +40,7 @@ class SharedNetwork:
 
     network: str
     """The network, such as ``10.0.0.0/24``."""
-    members: Mapping[str, HostAddress]
+    members: Mapping[str, two_hosts.HostAddress]
     """Name of a host → its address in this network."""
 
     @property
@@ -61,7 +53,7 @@ class SharedNetwork:
 
 def shared_networks(hosts: Sequence[FoundHost]) -> tuple[SharedNetwork, ...]:
     """The networks of at least two hosts: those with the most hosts first, IPv4 before IPv6."""
-    members: dict[str, dict[str, HostAddress]] = {}
+    members: dict[str, dict[str, two_hosts.HostAddress]] = {}
     for found_host in hosts:
         for address in found_host.addresses:
             members.setdefault(address.network, {}).setdefault(found_host.host.name, address)
@@ -112,7 +104,7 @@ def inventory_text(hosts: Sequence[Host], words: Mapping[str, str]) -> str:
     for host in hosts:
         description = words.get(host.name)
         lines += [f"  # {description}"] if description else []
-        lines += host_lines([host])
+        lines += two_hosts.host_lines([host])
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -167,11 +159,11 @@ def hosts_to_ask(words: Sequence[str], keys: Mapping[str, str]) -> tuple[Host, .
         raise UsageError(f"--host-key {unknown[0]}: no such HOST on the command line")
     hosts: dict[str, Host] = {}
     for word in words:
-        host = host_by_ssh(word)
+        host = two_hosts.host_by_ssh(word)
         host = replace(host, host_key=keys.get(word), name=free_name(host.name, hosts))
         hosts[host.name] = host
     if len(hosts) < 2:
-        own_host = this_machine(free_name(HERE, hosts))
+        own_host = two_hosts.this_machine(free_name(two_hosts.HERE, hosts))
         hosts[own_host.name] = own_host
     return tuple(hosts.values())
 
@@ -201,7 +193,9 @@ def look(agents: AgentGroup, hosts: Sequence[Host]) -> tuple[FoundHost, ...]:
     """The hosts with the facts that their probes report; HostError if a host cannot be asked."""
     agents.log_in_to_all(hosts)
     return tuple(
-        FoundHost(agents.seen(host), _words(agents.hello(host), facts), addresses_of(facts))
+        FoundHost(
+            agents.seen(host), _words(agents.hello(host), facts), two_hosts.addresses_of(facts)
+        )
         for host in hosts
         for facts in [agents.facts(host)]
     )
@@ -217,10 +211,8 @@ def _words(hello: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
 
 
 def link_within(agents: AgentGroup, network: SharedNetwork, hosts: Sequence[Host]) -> Link | None:
-    """The rate of the slowest interface in a network, and the smallest MTU; ``None`` if an
-    interface does not report its rate.
-    """
+    """The slowest rate and the smallest MTU in a network; ``None`` if a rate is not known."""
     inside = [host for host in hosts if host.name in network.members]
     addresses = [network.members[host.name].address for host in inside]
     ways = [agents.facts(host, addresses[number - 1]) for number, host in enumerate(inside)]
-    return link_of(ways)
+    return two_hosts.link_of(ways)

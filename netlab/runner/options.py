@@ -97,9 +97,7 @@ def resume_command(folder: Path) -> str:
 
 
 def data_of(options: Options, folder: Path) -> dict[str, Any]:
-    """The data of the note ``NOTE``. The path of the inventory is relative to the run folder, so
-    that the inventory and the folder can be moved together.
-    """
+    """The data of the note ``NOTE``. The path of the inventory is relative to the run folder."""
     inventory = None
     if options.hosts is not None:
         inventory = str(options.hosts.resolve())
@@ -180,10 +178,7 @@ FAILED = "failed"
 def session_cells(
     cells: tuple[Cell, ...], only: Collection[str], redo: Collection[str], *, nothing_else: bool
 ) -> tuple[Cell, ...]:
-    """The cells of a session; UsageError for a word that matches no cell. With ``nothing_else``
-    these are the cells of ``redo``, and ``only``, which an earlier session was given, has no
-    effect.
-    """
+    """The cells of a session: of ``only`` or, with ``nothing_else``, of ``redo``; UsageError."""
     if not nothing_else:
         chosen = chosen_of(cells, only)
         redo_of(redo, chosen, {})  # for its error

@@ -108,9 +108,7 @@ class TrialPlace:
         """Prepare for the pairs of hosts that will measure."""
 
     def open_agent(self, host: Host, on_event: Callable[[str], None]) -> Agent:
-        """Open an agent on a host; raises HostError and its subclasses. Several threads call
-        ``on_event`` with messages about slow steps.
-        """
+        """Open an agent; HostError. Threads call ``on_event`` if a step is slow."""
         agent = None if self._group is None else self._group.hand_over(host)
         return agent or Agent.open(host, on_event, connections=self.connections)
 
@@ -134,10 +132,7 @@ AskHosts = Callable[[Sequence[Host]], Mapping[str, HostAnswer]]
 
 
 def asking(notify: Callable[[str], None]) -> AskHosts:
-    """A function that asks all hosts at the same time; a fault of one does not stop the others.
-
-    ``notify`` gets messages about slow steps; several threads call it.
-    """
+    """A function that asks all hosts at the same time; several threads call ``notify``."""
 
     def ask(hosts: Sequence[Host]) -> Mapping[str, HostAnswer]:
         with AgentGroup(notify) as agents, DaemonExecutor(AT_ONCE) as executor:

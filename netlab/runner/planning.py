@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netlab import units
 from netlab.config.matrix_file import inventory_for, load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
@@ -40,14 +41,6 @@ from netlab.measurement.ends import address_of, is_common, lead_s
 from netlab.runner.options import Possible, chosen_of, possible_of
 from netlab.runner.progress import OVERHEAD_S
 from netlab.terminal import table_lines
-from netlab.units import (
-    format_bytes,
-    format_rate,
-    format_seconds,
-    format_share,
-    many,
-    plain_figures,
-)
 
 if TYPE_CHECKING:
     from netlab.runner.places import AskHosts
@@ -419,27 +412,27 @@ def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = No
             settings = (f"{name}={value}" for name, value in cell.settings.items())
             lines.append(f"{cell.key}  {' '.join(settings)}")
     if matrix.scale != 1:
-        scale = plain_figures(matrix.scale)
+        scale = units.plain_figures(matrix.scale)
         lines += ["", f"Scaled: every `count` is multiplied by {scale} (at least 1)"]
     if link is not None:
         tag = ", 802.1Q tag" if link.vlan else ""
-        hops = f", {many(link.hops, 'router')} between the hosts" if link.hops else ""
-        rate = format_rate(link.rate_bit_per_s)
+        hops = f", {units.many(link.hops, 'router')} between the hosts" if link.hops else ""
+        rate = units.format_rate(link.rate_bit_per_s)
         lines += ["", f"Link: {rate}, MTU {link.mtu_bytes}{tag}{hops}"]
     lines.append("")
     if plan.shortfall:
         lines += [f"{plan.shortfall}; their cells stay pending (--strict refuses the run)", ""]
     lines += [*_refusals(plan), _sum(plan)]
     if until is not None:
+        within, confidence = map(units.format_share, (until.within, until.confidence))
         lines.append(
-            f"A cell is repeated until its mean is within ± {format_share(until.within)} at "
-            f"{format_share(until.confidence)} confidence: {until.at_least} to {until.at_most} "
-            "trials"
+            f"A cell is repeated until its mean is within ± {within} at {confidence} confidence: "
+            f"{until.at_least} to {until.at_most} trials"
         )
     if quiet is not None:
         lines.append(
-            f"If a hypervisor takes more than {format_share(quiet.steal)} of a host's CPU time, "
-            f"the trial is repeated at the end, up to {quiet.tries} attempts in all"
+            f"If a hypervisor takes more than {units.format_share(quiet.steal)} of a host's CPU "
+            f"time, the trial is repeated at the end, up to {quiet.tries} attempts in all"
         )
     if plan.rounds:
         lines += [_time(plan), *_simultaneity(plan)]
@@ -478,16 +471,14 @@ def _table(plan: Planned, width: int | None) -> list[str]:
                 f"{test} {protocol}",
                 str(setups.total()),
                 _listed(list(map(str, sizes))) if sizes else "searched",
-                _listed(["auto" if size is None else format_bytes(size) for size in buffers]),
+                _listed(["auto" if size is None else units.format_bytes(size) for size in buffers]),
             )
         )
     return table_lines(rows, width)
 
 
 def _pairings(plan: Planned) -> tuple[dict[str, str], dict[str, str]]:
-    """Pairing → label of its line in the table, and label → the two ends. More than
-    ``MAX_TOGETHER`` pairings that name their hosts share one line.
-    """
+    """Pairing → label of its line in the table, and label → the two ends."""
     by_name = [pairing for pairing in plan.ends if is_by_name(pairing)]
     shared: dict[str, str] = {}
     own_ends: dict[str, str] = {}
@@ -516,7 +507,7 @@ def _refusals(plan: Planned) -> list[str]:
             continue  # the line about the shortfall reports this cell
         reasons.setdefault(sentence, []).append(cell)
     lines = [
-        f"Cannot be measured: {many(len(cells), 'cell')} of "
+        f"Cannot be measured: {units.many(len(cells), 'cell')} of "
         f"{', '.join(dict.fromkeys(cell.pairing for cell in cells))}: {sentence}"
         for sentence, cells in reasons.items()
     ]
@@ -534,15 +525,15 @@ def _sum(plan: Planned) -> str:
     numbers = dict.fromkeys((matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in differing)
     fewest, most = plan.trials_at_least, plan.trials
     per_cell = " or ".join(f"{low} to {high}" if low < high else str(high) for low, high in numbers)
-    trials = f"{fewest} to {most} trials" if fewest < most else many(most, "trial")
+    trials = f"{fewest} to {most} trials" if fewest < most else units.many(most, "trial")
     rounds_ = f"{len(plan.fewest)} to {len(plan.rounds)} rounds"
     if len(plan.fewest) == len(plan.rounds):
-        rounds_ = many(len(plan.rounds), "round")
+        rounds_ = units.many(len(plan.rounds), "round")
     blocks = f", in shuffled order (seed {matrix.seed})" if matrix.order == "shuffled" else ""
     word = "trial" if per_cell == "1" else "trials"
     if not cells:
         return "No cell can be measured"
-    return f"{many(len(cells), 'cell')} x {per_cell} {word} = {trials} in {rounds_}{blocks}"
+    return f"{units.many(len(cells), 'cell')} x {per_cell} {word} = {trials} in {rounds_}{blocks}"
 
 
 def _time(plan: Planned) -> str:
@@ -551,14 +542,14 @@ def _time(plan: Planned) -> str:
     sentences: list[str] = []
     if most.longest_s:
         least = "At least" if most.at_link_rate or most.searching else "About"
-        text = f"{least} {format_seconds(fewest.time_s)}"
+        text = f"{least} {units.format_seconds(fewest.time_s)}"
         if most.searching and most.time_s > fewest.time_s:
-            text += f", at most {format_seconds(most.time_s)}"
+            text += f", at most {units.format_seconds(most.time_s)}"
         elif most.time_s > fewest.time_s:
-            text += f", {format_seconds(most.time_s)} if every trial is needed"
-        text += f"; the longest trial {format_seconds(most.longest_s)}"
+            text += f", {units.format_seconds(most.time_s)} if every trial is needed"
+        text += f"; the longest trial {units.format_seconds(most.longest_s)}"
         if plan.matrix.pause_s:
-            text += f"; a pause of {format_seconds(plan.matrix.pause_s)} between two rounds"
+            text += f"; a pause of {units.format_seconds(plan.matrix.pause_s)} between two rounds"
         sentences.append(text)
     if most.at_link_rate:
         sentences.append(
@@ -573,19 +564,19 @@ def _time(plan: Planned) -> str:
     if most.searching:
         verb = "searches" if most.searching == 1 else "search"
         sentences.append(
-            f"{many(most.searching, 'trial')} {verb} the path: the maximum holds for a path with "
-            "one fixed limit; a path with random loss takes longer"
+            f"{units.many(most.searching, 'trial')} {verb} the path: the maximum holds for a path "
+            "with one fixed limit; a path with random loss takes longer"
         )
     if most.unbounded:
         sentences.append(
-            f"The time of {many(most.unbounded, 'trial')} is not known: set the line rate with "
-            "`link`"
+            f"The time of {units.many(most.unbounded, 'trial')} is not known: set the line rate "
+            "with `link`"
         )
     return ". ".join(sentences)
 
 
 def _are(trials: int) -> str:
-    return f"{many(trials, 'trial')} {'is' if trials == 1 else 'are'}"
+    return f"{units.many(trials, 'trial')} {'is' if trials == 1 else 'are'}"
 
 
 def _simultaneity(plan: Planned) -> list[str]:
@@ -605,7 +596,7 @@ def _simultaneity(plan: Planned) -> list[str]:
     if apart.longest_s:  # else the time is not known
         most = max(len(round_.trials) for round_ in plan.rounds)
         lines.append(
-            f"Up to {most} trials at once: {format_seconds(time.time_s)} instead of "
-            f"{format_seconds(apart.time_s)} one by one"
+            f"Up to {most} trials at once: {units.format_seconds(time.time_s)} instead of "
+            f"{units.format_seconds(apart.time_s)} one by one"
         )
     return lines

@@ -14,16 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from netlab import clock
+from netlab import clock, ethernet
 from netlab.errors import HostError, ProbeError, UsageError
-from netlab.ethernet import (
-    IP_BYTES,
-    MAX_DATAGRAM_BYTES,
-    TCP_BYTES,
-    TIMESTAMPS_BYTES,
-    UDP_BYTES,
-    IpVersion,
-)
+from netlab.ethernet import IpVersion
 from netlab.experiment.hosts import Host, Mirror
 from netlab.kinds import PayloadSearch
 from netlab.kinds.groups import SentMessages
@@ -32,16 +25,9 @@ from netlab.kinds.payload_search.settings import LEAST_MESSAGE_BYTES
 from netlab.measurement.conversation import can, destination
 from netlab.measurement.ends import Ends
 from netlab.measurement.payload_search import DOUBTS, Direction, whole_messages
+from netlab.remote import routes
 from netlab.remote.agent import Agent
 from netlab.remote.answers import Pending
-from netlab.remote.routes import (
-    PACKETS,
-    RouteEnd,
-    check_counters,
-    check_route,
-    interface_of,
-    same_host,
-)
 
 USUAL_MTU_BYTES = (1500, 1504, 1450, 1400, 1492, 1420, 1476, 1480, 1280, 4470, 9000)
 """MTUs that are tried first, such as those of Ethernet (also with a tag), VXLAN, PPPoE, WireGuard
@@ -101,11 +87,13 @@ class NarrowPath:
         """Whether the messages of an end are too long for the path and nothing shortens them."""
         most = messages.message_bytes
         if messages.protocol == "TCP":
-            headers_bytes = IP_BYTES[ip_version] + TCP_BYTES + TIMESTAMPS_BYTES
+            headers_bytes = (
+                ethernet.IP_BYTES[ip_version] + ethernet.TCP_BYTES + ethernet.TIMESTAMPS_BYTES
+            )
             return not self.segments_pass and (
                 most is None or most + headers_bytes > self.mtu_bytes
             )
-        packet_bytes = (most or 0) + IP_BYTES[ip_version] + UDP_BYTES
+        packet_bytes = (most or 0) + ethernet.IP_BYTES[ip_version] + ethernet.UDP_BYTES
         if packet_bytes <= self.mtu_bytes:
             return False
         if messages.whole:
@@ -136,8 +124,8 @@ def _narrow(path: Direction) -> NarrowPath | None:
     interface_mtu_bytes = path.interface_mtu_bytes()
     if interface_mtu_bytes is None:
         return None
-    headers_bytes = IP_BYTES[version] + UDP_BYTES
-    most_bytes = min(interface_mtu_bytes - headers_bytes, MAX_DATAGRAM_BYTES[version])
+    headers_bytes = ethernet.IP_BYTES[version] + ethernet.UDP_BYTES
+    most_bytes = min(interface_mtu_bytes - headers_bytes, ethernet.MAX_DATAGRAM_BYTES[version])
     if most_bytes <= LEAST_MESSAGE_BYTES["UDP"]:
         return None
     try:
@@ -158,7 +146,9 @@ def _narrow(path: Direction) -> NarrowPath | None:
         interface_mtu_bytes=interface_mtu_bytes,
         is_reported=is_reported,
         whole_passes=_passes(path, most_bytes),
-        pieces_pass=_passes(path, min(most_bytes + PIECES_BYTES, MAX_DATAGRAM_BYTES[version])),
+        pieces_pass=_passes(
+            path, min(most_bytes + PIECES_BYTES, ethernet.MAX_DATAGRAM_BYTES[version])
+        ),
         segments_pass=_segments_pass(path, mtu_bytes, interface_mtu_bytes),
     )
 
@@ -174,7 +164,7 @@ def _limit_of(path: Direction, interface_mtu_bytes: int, most_bytes: int) -> Lim
     rtt_ns = path.results[LEAST_MESSAGE_BYTES["UDP"]][0].get("rtt_max_ns", 0)
     timeout_s = min(FIRST_TIMEOUT_S, max(LEAST_TIMEOUT_S, ROUND_TRIPS * rtt_ns / 1e9))
     path.setup = replace(path.setup, timeout_s=timeout_s)
-    headers_bytes = IP_BYTES[path.setup.ip_version] + UDP_BYTES
+    headers_bytes = ethernet.IP_BYTES[path.setup.ip_version] + ethernet.UDP_BYTES
     limit = find_limit(
         _within(WITHIN_S, most_bytes, attempt),
         least_bytes=LEAST_MESSAGE_BYTES["UDP"],
@@ -280,7 +270,7 @@ class Preflight:
 
     def connected_by(self, server_address: str, client_address: str) -> dict[str, str]:
         """Protocol → ``client`` or ``server``: the side that connects between two addresses."""
-        connects = dict.fromkeys(PACKETS, "client")
+        connects = dict.fromkeys(routes.PACKETS, "client")
         for fault in self.turned:
             if (fault.server_address, fault.client_address) == (server_address, client_address):
                 connects[fault.protocol] = "server"
@@ -302,12 +292,12 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
     proved: set[tuple[str, str | None]] = set()
     addresses = common_addresses(*(pair or (server.host, client.host)))
     for server_address, client_address in addresses:
-        ends = RouteEnd(server, server_address), RouteEnd(client, client_address)
-        if same_host(server, client):
+        ends = routes.RouteEnd(server, server_address), routes.RouteEnd(client, client_address)
+        if routes.same_host(server, client):
             faults += _check_both(*ends)
             continue
         try:
-            counters = [check_route(end, peer) for end, peer in (ends, ends[::-1])]
+            counters = [routes.check_route(end, peer) for end, peer in (ends, ends[::-1])]
         except HostError as error:
             if len(missing_addresses) + 1 == len(addresses) or not any(map(_lacks_address, ends)):
                 raise
@@ -315,10 +305,10 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
             continue
         these_faults = _check_both(*ends)
         faults += these_faults
-        passed = set(PACKETS) - {it.protocol for it in these_faults if not it.is_turned}
+        passed = set(routes.PACKETS) - {it.protocol for it in these_faults if not it.is_turned}
         for (end, peer), facts in zip((ends, ends[::-1]), counters, strict=True):
-            device = interface_of(facts, end.address)
-            sentence = check_counters(end, peer, facts, passed)
+            device = routes.interface_of(facts, end.address)
+            sentence = routes.check_counters(end, peer, facts, passed)
             if sentence is None:
                 proved.add((end.name, device))
             else:
@@ -341,14 +331,14 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
     )
 
 
-def _lacks_address(end: RouteEnd) -> bool:
+def _lacks_address(end: routes.RouteEnd) -> bool:
     facts = end.agent.facts()
-    return "addresses" in facts and interface_of(facts, end.address) is None
+    return "addresses" in facts and routes.interface_of(facts, end.address) is None
 
 
 def _narrow_between(
-    server: RouteEnd,
-    client: RouteEnd,
+    server: routes.RouteEnd,
+    client: routes.RouteEnd,
     faults: list[PathFault],
     facts: list[Mapping[str, Any]],
 ) -> tuple[NarrowPath, ...]:
@@ -373,23 +363,23 @@ def preflight_service(client: Agent, server: Host) -> Preflight:
     """
     address = server.service_addresses[0]
     try:
-        end = RouteEnd(client, client.host.address(None, _version_of(address)))
+        end = routes.RouteEnd(client, client.host.address(None, _version_of(address)))
     except UsageError as error:
         return Preflight(blocked=(), warnings=(f"{server.name}: {error}",))
     own = is_own_address(client.host, address)
     peer = _Service(server.name, address)
-    facts = {} if own else check_route(end, peer)
+    facts = {} if own else routes.check_route(end, peer)
     echo = server.mirror
     if echo is None:
         return Preflight(blocked=(), warnings=())
     blocked = []
-    for protocol in PACKETS:
+    for protocol in routes.PACKETS:
         fault = _check_echo(protocol, end, echo)
         if fault is not None:
             sentence = f"{protocol}: {server.name} does not echo at port {echo.port} ({fault})"
             blocked.append(PathFault(protocol, echo.address, end.address, sentence))
-    passed = set(PACKETS) - {fault.protocol for fault in blocked}
-    unproved = None if own else check_counters(end, peer, facts, passed)
+    passed = set(routes.PACKETS) - {fault.protocol for fault in blocked}
+    unproved = None if own else routes.check_counters(end, peer, facts, passed)
     return Preflight(
         blocked=tuple(blocked),
         warnings=(
@@ -432,7 +422,7 @@ class _Service:
     address: str
 
 
-def _check_echo(protocol: str, client: RouteEnd, echo: Mirror) -> str | None:
+def _check_echo(protocol: str, client: routes.RouteEnd, echo: Mirror) -> str | None:
     """Send three requests; returns ``None`` if an answer arrives, else the reason."""
     limit: dict[str, Any] = {"timeout": "0.5"} if protocol == "UDP" else {}
     pending = client.agent.start(
@@ -479,9 +469,9 @@ def common_addresses(server: Host, client: Host) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _check_both(server: RouteEnd, client: RouteEnd) -> list[PathFault]:
+def _check_both(server: routes.RouteEnd, client: routes.RouteEnd) -> list[PathFault]:
     """The protocols that do not pass, or pass only if the server connects."""
-    faults = {protocol: _check(protocol, server, client) for protocol in PACKETS}
+    faults = {protocol: _check(protocol, server, client) for protocol in routes.PACKETS}
     results: list[PathFault] = []
     for protocol, fault in faults.items():
         if fault is None:
@@ -513,7 +503,9 @@ class _CheckFault:
     """Whether the path loses packets. If false, the check could not run, as with a port in use."""
 
 
-def _check(protocol: str, listener: RouteEnd, connector: RouteEnd) -> _CheckFault | None:
+def _check(
+    protocol: str, listener: routes.RouteEnd, connector: routes.RouteEnd
+) -> _CheckFault | None:
     """Send a hello from the connecting side and await the answer; ``None`` if both arrive."""
     common: dict[str, Any] = {
         "kind": "check",

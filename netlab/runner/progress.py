@@ -44,16 +44,12 @@ first trial has ended."""
 
 
 class Progress:
-    """Reports how far a run is. The thread that writes the journal calls the methods, except `live`
-    and `trial`, which the measuring threads call.
-    """
+    """Reports how far a run is. Measuring threads call `live` and `trial` only."""
 
     def __init__(
         self, *, as_json: bool = False, quiet: bool = False, verbose: bool = False
     ) -> None:
-        """``as_json``: one line per record on standard output; ``quiet``: nothing on standard
-        error; ``verbose``: a line on standard error for each trial that ends.
-        """
+        """``as_json``: a line per record on standard output; ``verbose``: on standard error."""
         self.measures_here = True
         """Whether a host of the run is this machine."""
         self.is_verbose = verbose
@@ -154,9 +150,7 @@ class Progress:
             self._print(f"warning: {sentence}")
 
     def impossible(self, sentences: Mapping[str, int]) -> None:
-        """Show why cells are impossible, before the first trial. ``sentences``: reason → number of
-        cells. The method `record` does not repeat these sentences.
-        """
+        """Show why cells are impossible (reason → number of cells); `record` says it no more."""
         for sentence, count in sentences.items():
             are = "is" if count == 1 else "are"
             self._print(f"warning: {many(count, 'cell')} {are} impossible: {sentence}")
@@ -238,9 +232,7 @@ class Progress:
         return self._left_s + (max(overhead_s, 0.0) + self._pause_s) * len(self._windows_s)
 
     def _state(self, activity: str, now: str = "") -> str:
-        """The state of the run; ``now``: the current figure, which comes first in case the terminal
-        is narrow.
-        """
+        """The state of the run; ``now``: the current figure, seen on a narrow terminal."""
         failures = f", {self._failed} failed" if self._failed else ""
         time_left = format_seconds(round(self._time_left_s()))
         last = f"; last: {self._last}" if self._last else ""

@@ -15,18 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from netlab import clock
-from netlab.errors import (
-    ClusterLost,
-    HostError,
-    HostGone,
-    Interrupted,
-    LockedError,
-    NetlabError,
-    ProbeError,
-    StoreError,
-    UsageError,
-)
+from netlab import clock, errors
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Inventory
 from netlab.experiment.matrix import Matrix
@@ -37,7 +26,7 @@ from netlab.measurement.ends import CommonWindow, Participant, common_window, is
 from netlab.measurement.variants import NOT_REACHED, HostStates
 from netlab.remote.routes import LockOwner
 from netlab.results.arrow.segment_writer import BackgroundSegments, segments_made
-from netlab.runner import due_trials
+from netlab.runner import due_trials, trial_faults
 from netlab.runner.due_trials import Work
 from netlab.runner.ending import DaemonExecutor, shielded, switching_seldom
 from netlab.runner.host_agents import HostAgents
@@ -45,14 +34,6 @@ from netlab.runner.host_pool import HostPool
 from netlab.runner.options import Options, resume_command
 from netlab.runner.places import AgentGroup, TrialPlace
 from netlab.runner.progress import Progress
-from netlab.runner.trial_faults import (
-    PATH_MTU,
-    Unmeasured,
-    append,
-    interrupted,
-    keep_traceback,
-    record_of_fault,
-)
 from netlab.store.journal_reading import IN_VAIN
 from netlab.store.run_folder import RunFolder
 from netlab.trial.record import Record, Status, Value
@@ -115,9 +96,7 @@ class Session:
         self.progress.impossible(self.pool.refusals(cells))
 
     def end(self) -> tuple[str, ...]:
-        """Warn about doubtful cells, and note the hosts' facts and the end; returns a sentence for
-        each host that is away.
-        """
+        """Warn about doubtful cells, note the end; returns a sentence for each absent host."""
         due_trials.flag(self.folder, self.work.cells, self.matrix.quiet, self.progress)
         self.pool.note_facts(self.folder, "after")
         with shielded():
@@ -167,14 +146,12 @@ class Session:
                 for name in self._states.changed
             )
             # If the disk refused a line, nothing more is written. Otherwise results are kept.
-            if isinstance(error, Exception) and not isinstance(error, StoreError):
+            if isinstance(error, Exception) and not isinstance(error, errors.StoreError):
                 self._keep_finished(finished)
             raise
 
     def rounds(self) -> Iterator[list[Trial]]:
-        """The trials of each round, block after block, until no trial is due that can be measured.
-        Between two rounds, hosts that are away are asked again.
-        """
+        """The trials of each round, block after block; between rounds, absent hosts are asked."""
         while True:
             self._ask_again()
             if block := self._next_block():
@@ -223,7 +200,7 @@ class Session:
                         f"({record.detail or record.reason}); the earlier result stays"
                     )
                 return
-            record = append(self.folder, record, self.progress.warn)
+            record = trial_faults.append(self.folder, record, self.progress.warn)
             self._syncs[:] = [self.folder.sync_soon()]
         self.progress.record(record)
         if not self.progress.measures_here:  # else a process beside the trials would disturb them
@@ -242,9 +219,7 @@ class Session:
         return stays or record.status is Status.PENDING
 
     def _keep_finished(self, finished: set[Future[Record]]) -> None:
-        """Keep the records of trials that have a result or finished before the agents were ended.
-        All other trials count as interrupted: the end of their agents stopped them.
-        """
+        """Keep results, and what finished before the agents were ended; the rest is interrupted."""
         wait(self._futures, LAST_RECORDS_S)
         for future, trial in list(self._futures.items()):
             attempt = self._under_way[trial]
@@ -253,15 +228,13 @@ class Session:
                 continue
             record = future.result() if future.done() and not future.exception() else None
             if record is None or not (future in finished or record.status is Status.OK):
-                record = interrupted(trial, attempt)
+                record = trial_faults.interrupted(trial, attempt)
             self.keep(record)
 
     # Hosts that are away
 
     def _ask_again(self) -> None:
-        """Try to reach the hosts that are away, and note the facts of those that came back.
-        ClusterLost if the scheduler of a cluster is lost.
-        """
+        """Try to reach the hosts that are away; note the facts of those that came back."""
         self.place.check()
         with self._defects_kept("hosts"):
             self.pool.ask_again()
@@ -312,7 +285,7 @@ class Session:
                 clock.sleep(self.matrix.pause_s)
             self._needs_pause = False
             attempts = [(trial, self._begin(trial)) for trial in pending_trials]
-            entered: dict[Trial, Future[Mapping[str, Value] | Unmeasured]] = {}
+            entered: dict[Trial, Future[Mapping[str, Value] | trial_faults.Unmeasured]] = {}
             if self.matrix.variants:
                 entered = {
                     trial: executor.submit(self._enter, trial.cell)
@@ -359,17 +332,17 @@ class Session:
             self._under_way[trial] = attempt
         return attempt
 
-    def _enter(self, cell: Cell) -> Mapping[str, Value] | Unmeasured:
+    def _enter(self, cell: Cell) -> Mapping[str, Value] | trial_faults.Unmeasured:
         """Bring both hosts into the state that the cell's variant names. Returns what the commands
         that check it printed, or why it was not reached. Raises HostGone.
         """
         ends = self.pool.ends(cell)
         try:
             return self._states.enter(cell, ends)
-        except ProbeError as error:
+        except errors.ProbeError as error:
             sentence = f"{error.host}: {error.detail or error.word}"
             names = ends.server_name, ends.client.host.name
-            return Unmeasured(Status.FAILED, NOT_REACHED, sentence, *names)
+            return trial_faults.Unmeasured(Status.FAILED, NOT_REACHED, sentence, *names)
 
     def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
         """One measured time for all trials of a round; ``None`` if each trial has its own."""
@@ -391,12 +364,12 @@ class Session:
         """Save the traceback of a defect. Ignore faults of hosts, which the trials report."""
         try:
             yield
-        except (StoreError, Interrupted):
+        except (errors.StoreError, errors.Interrupted):
             raise
-        except NetlabError:
+        except errors.NetlabError:
             return
         except Exception as error:
-            self.progress.warn([keep_traceback(error, self.folder.path, name)])
+            self.progress.warn([trial_faults.keep_traceback(error, self.folder.path, name)])
 
     def trial(
         self,
@@ -404,7 +377,7 @@ class Session:
         attempt: int,
         window: CommonWindow | None,
         participant: Participant | None,
-        entered: Future[Mapping[str, Value] | Unmeasured] | None,
+        entered: Future[Mapping[str, Value] | trial_faults.Unmeasured] | None,
     ) -> Record:
         """The record of one trial: its result, or why it was not measured. It is called in a thread
         of its own.
@@ -419,7 +392,7 @@ class Session:
                 state = {} if entered is None else entered.result()
                 found = self.pool.reason_not_to_measure(cell)
                 obstacle = obstacle_left(found, cell, self.matrix.variants)
-                if isinstance(state, Unmeasured):
+                if isinstance(state, trial_faults.Unmeasured):
                     return (obstacle or state).record(trial, attempt)
                 if obstacle is not None:
                     return obstacle.record(trial, attempt)
@@ -434,23 +407,25 @@ class Session:
                 )
                 record = self.place.measure(trial, ends, attempt, self.progress.live)
                 self.pool.check_path_again(record, cell)
-            except HostGone as gone:
+            except errors.HostGone as gone:
                 return self.pool.lost(trial, attempt, gone)
             return replace(record, values={**record.values, **state}) if state else record
-        except StoreError:
+        except errors.StoreError:
             raise
         except Exception as error:
-            return record_of_fault(error, trial, attempt, self.folder.path)
+            return trial_faults.record_of_fault(error, trial, attempt, self.folder.path)
         finally:
             if participant is not None:
                 participant.leave()
 
 
-def obstacle_left(obstacle: Unmeasured | None, cell: Cell, variants: Variants) -> Unmeasured | None:
+def obstacle_left(
+    obstacle: trial_faults.Unmeasured | None, cell: Cell, variants: Variants
+) -> trial_faults.Unmeasured | None:
     """``obstacle``, or ``None`` if the state of the cell's hosts may have removed it: it may change
     the MTU of an interface, and the path MTU was measured before.
     """
-    is_path_mtu = obstacle is not None and obstacle.reason == PATH_MTU
+    is_path_mtu = obstacle is not None and obstacle.reason == trial_faults.PATH_MTU
     if is_path_mtu and changes_mtu(chosen(variants, cell.setup.variant)):
         return None
     return obstacle
@@ -506,13 +481,13 @@ def opened_session(
             inventory,
             owner,
             wait_s=options.wait_s,
-            keep=lambda error, name: keep_traceback(error, folder.path, name),
+            keep=lambda error, name: trial_faults.keep_traceback(error, folder.path, name),
             notify=progress.notify,
             place=place,
         )
         with HostPool(agents_of_hosts, pairings) as pool:
             if options.strict and pool.missing:
-                raise HostError("--strict: " + "; ".join(pool.missing))
+                raise errors.HostError("--strict: " + "; ".join(pool.missing))
             session = Session(folder, pool, matrix, progress, options, work, place)
             session.begin()
             yield session
@@ -525,12 +500,12 @@ def resumable(folder: RunFolder, progress: Progress) -> Iterator[None]:
     """
     try:
         yield
-    except ClusterLost as lost:
-        raise ClusterLost(f"{lost}; to resume: {resume_command(folder.path)}") from None
-    except (HostError, LockedError, UsageError):
+    except errors.ClusterLost as lost:
+        raise errors.ClusterLost(f"{lost}; to resume: {resume_command(folder.path)}") from None
+    except (errors.HostError, errors.LockedError, errors.UsageError):
         folder.discard_if_unused()
         raise
-    except Interrupted as signal:
+    except errors.Interrupted as signal:
         progress.warn(segments_made(folder.path))
         sentence = f"{signal}; to resume: {resume_command(folder.path)}"
-        raise Interrupted(signal.signal_number, sentence) from None
+        raise errors.Interrupted(signal.signal_number, sentence) from None

@@ -88,9 +88,7 @@ def leftovers_of(agents: Mapping[str, Agent]) -> HostLeftovers:
 
 
 def is_reachable(agent: Agent, leftover: Leftover) -> bool:
-    """Whether an agent can run the command of an entry: the entry is not damaged, and belongs to
-    the agent's network namespace.
-    """
+    """Whether an agent can run an entry's command: it is whole, of its network namespace."""
     return not leftover.damaged and leftover.network_id == agent.hello.get("network_id")
 
 
@@ -334,9 +332,7 @@ class Survey:
     hosts: tuple[InspectedHost, ...] = field(default_factory=tuple)
 
     def as_text(self, width: int | None = None, *, only_unfit: bool = False) -> str:
-        """One block of lines per host, no wider than ``width`` characters; ``only_unfit``: leave
-        out the hosts that are fit.
-        """
+        """One block of lines per host; ``only_unfit``: leave out the hosts that are fit."""
         blocks = []
         for inspected in self.hosts:
             if only_unfit and not inspected.unfit:
@@ -373,9 +369,7 @@ class Survey:
 
 
 def survey(path: Path, notify: Callable[[str], None] | None = None) -> Survey:
-    """Inspect every host of an inventory at the same time, and put back what earlier runs changed.
-    ``notify`` gets messages about slow steps; several threads call it.
-    """
+    """Inspect all hosts at the same time, and put back what earlier runs changed."""
     hosts = load_inventory(path).hosts
     owner = LockOwner(OWNER, secrets.token_hex(4), str(path))
     with DaemonExecutor(AT_ONCE) as executor:

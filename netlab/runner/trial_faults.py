@@ -12,32 +12,15 @@ import re
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from netlab import clock
+from netlab import clock, errors
 from netlab.config.document import did_you_mean
-from netlab.errors import (
-    HostError,
-    HostGone,
-    HostRefused,
-    LockedError,
-    ProbeError,
-    StoreError,
-    UsageError,
-)
+from netlab.experiment import hosts
 from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import (
-    EndName,
-    Host,
-    HostPair,
-    Match,
-    earliest_fit,
-    is_by_name,
-    kept_busy,
-    rounds_of,
-)
+from netlab.experiment.hosts import EndName, Host, HostPair, Match
 from netlab.experiment.schedule import Trial
 from netlab.kinds import ROWS, RoundTrip
 from netlab.kinds.round_trip.settings import Requests
@@ -49,12 +32,6 @@ from netlab.runner.progress import counted
 from netlab.store.files import write_private
 from netlab.store.run_folder import RunFolder
 from netlab.trial.record import REASONS, Record, Status, Value, reason_of, utc_now
-
-SENDS: Mapping[str, tuple[EndName, ...]] = {
-    "client-sends": ("client",),
-    "server-sends": ("server",),
-}
-"""Direction → the end that needs the congestion control of the cell; without an entry, both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +62,7 @@ class HostValues:
 def wrong_values(
     cell: Cell, ends: Mapping[EndName, Host], values: Mapping[str, HostValues]
 ) -> Iterator[str]:
-    """A sentence for each value (``values``: host name → its own) that the cell needs and a host
-    lacks.
-    """
+    """A sentence for each value (host name → its own) that the cell needs and a host lacks."""
     of_ends = {role: values.get(host.name, HostValues()) for role, host in ends.items()}
     settings = cell.settings
     for control, name in _controls(cell, ends):
@@ -102,26 +77,20 @@ def wrong_values(
         names = ", ".join(dict.fromkeys(devices))
         hint = did_you_mean(device, devices)
         yield f"{ends[connects].name} has no interface `{device}` (it has {names}){hint}"
-    for role in ("server", "client"):
-        cpus = of_ends[role].cpus
-        for cpu in _pinned(settings, role):
+    for role, host in ends.items():
+        cpus, one, several = of_ends[role].cpus, *map(settings.get, (f"{role}_cpu", f"{role}_cpus"))
+        pinned = [one] if isinstance(one, int) else []
+        if isinstance(several, str):
+            pinned = [int(number) for number in several.split(",") if number.isdecimal()]
+        for cpu in pinned:
             if cpus is not None and cpu >= cpus:
-                yield f"{ends[role].name} has no CPU {cpu}: its CPUs are 0 to {cpus - 1}"
-
-
-def _pinned(settings: Mapping[str, Any], role: str) -> tuple[int, ...]:
-    cpu, cpus = settings.get(f"{role}_cpu"), settings.get(f"{role}_cpus")
-    if isinstance(cpus, str):
-        return tuple(int(number) for number in cpus.split(",") if number.isdecimal())
-    return (cpu,) if isinstance(cpu, int) else ()
+                yield f"{host.name} has no CPU {cpu}: its CPUs are 0 to {cpus - 1}"
 
 
 def refused_controls(
     cell: Cell, ends: Mapping[EndName, Host], values: Mapping[str, HostValues]
 ) -> Iterator[str]:
-    """A sentence for each host that has the cell's congestion control, but does not let the login's
-    account choose it.
-    """
+    """A sentence for each host whose account may not choose the cell's congestion control."""
     for control, name in _controls(cell, ends):
         host_values = values.get(name, HostValues())
         allowed, available = host_values.congestion_allowed, host_values.congestion_available
@@ -136,10 +105,12 @@ def refused_controls(
 
 def _controls(cell: Cell, ends: Mapping[EndName, Host]) -> Iterator[tuple[str, str]]:
     """The congestion control that a cell sets, with the name of each host that has to use it."""
-    control, direction = cell.settings.get("congestion"), str(cell.settings.get("direction"))
+    control, direction = cell.settings.get("congestion"), cell.settings.get("direction")
     if isinstance(control, str) and cell.settings.get("protocol") == "TCP":
-        for role in SENDS.get(direction, ("client", "server")):
-            yield control, ends[role].name
+        if direction != "server-sends":
+            yield control, ends["client"].name
+        if direction != "client-sends":
+            yield control, ends["server"].name
 
 
 def _words(text: object) -> tuple[str, ...] | None:
@@ -181,18 +152,12 @@ class Absence:
         ask_at_s = math.inf if final else now_s + pause_s
         return replace(self, reason=reason, sentence=sentence, ask_at_s=ask_at_s, pause_s=pause_s)
 
-    def due(self, now_s: float) -> Absence:
-        """The same absence, to be tried again now."""
-        return replace(self, ask_at_s=now_s)
-
     def is_due(self, now_s: float) -> bool:
         """Whether the time of the next try has come."""
         return now_s >= self.ask_at_s
 
     def next_ask_s(self, now_s: float, patience_s: float) -> float | None:
-        """Seconds until the next try, or until the run gives up (``patience_s`` after the start) if
-        that is earlier. ``None`` if no try follows or the run has given up.
-        """
+        """Seconds until the next try or until the run gives up; ``None`` if no try follows."""
         give_up_s = self.since_s + patience_s
         if math.isinf(self.ask_at_s) or now_s >= give_up_s:
             return None
@@ -246,17 +211,14 @@ def interrupted(trial: Trial, attempt: int, server: str = "", client: str = "") 
 def host_away(pair: HostPair, away: Mapping[str, Absence]) -> Unmeasured | None:
     """The reason if a host of the pair is away. ``away``: host name → its absence."""
     server, client = (host.name for host in pair)
-    for absence in (away.get(server), away.get(client)):
-        if absence is not None:
-            reason, sentence = absence.reason, absence.sentence
-            return Unmeasured(Status.PENDING, reason, sentence, server, client)
-    return None
+    absence = away.get(server) or away.get(client)
+    if absence is None:
+        return None
+    return Unmeasured(Status.PENDING, absence.reason, absence.sentence, server, client)
 
 
 def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
-    """The reason if the server runs no agent, and neither its echo (RFC 862) nor one of the tools
-    that it serves is enough for the cell.
-    """
+    """The reason if the server runs no agent, and its echo or its tools are not enough."""
     server, client = pair
     if server.has_agent:
         return None
@@ -310,23 +272,25 @@ def beyond_account(
 def no_way(cell: Cell, pair: HostPair, checks: Preflight) -> Unmeasured | None:
     """The reason if the hosts lack an address for the cell, or if its packets do not pass."""
     server, client = (host.name for host in pair)
+
+    def failed(reason: str, why: str) -> Unmeasured:
+        return Unmeasured(Status.FAILED, reason, why, server, client)
+
     try:
         addresses = address_of(pair[0], cell), address_of(pair[1], cell)
-    except UsageError as error:
-        reason = "address-not-available"
-        return Unmeasured(Status.FAILED, reason, str(error), server, client)
+    except errors.UsageError as error:
+        return failed("address-not-available", str(error))
     for fault in (*checks.blocked, *checks.turned, *checks.missing):
         if (fault.server_address, fault.client_address) != addresses:
             continue
         if not fault.protocol:
-            reason = "address-not-available"
-            return Unmeasured(Status.FAILED, reason, fault.sentence, server, client)
+            return failed("address-not-available", fault.sentence)
         if fault.is_turned:
             if connected_as_set(cell.setup).get(fault.protocol) == "client":
                 why = f"{fault.sentence.partition(': ')[0]}, and `open: client-connects` is set"
-                return Unmeasured(Status.FAILED, "path-blocked", why, server, client)
+                return failed("path-blocked", why)
         elif fault.protocol == cell.setup.protocol:
-            return Unmeasured(Status.FAILED, "path-blocked", fault.sentence, server, client)
+            return failed("path-blocked", fault.sentence)
     # Packets longer than the path MTU that nothing shortens: the cell would lose all its messages.
     for end, direction in (("client", addresses[::-1]), ("server", addresses)):
         messages = cell.setup.sent_by(end)
@@ -337,8 +301,8 @@ def no_way(cell: Cell, pair: HostPair, checks: Preflight) -> Unmeasured | None:
                     "path_mtu_bytes": way.mtu_bytes,
                     "interface_mtu_bytes": way.interface_mtu_bytes,
                 }
-                names = server, client
-                return Unmeasured(Status.IMPOSSIBLE, PATH_MTU, way.sentence, *names, values=mtus)
+                why = way.sentence
+                return Unmeasured(Status.IMPOSSIBLE, PATH_MTU, why, server, client, values=mtus)
     return None
 
 
@@ -354,22 +318,25 @@ TRACEBACKS = "tracebacks"
 SENTENCE_CHARACTERS = 300
 
 
+OF_ERRORS = (
+    (errors.LockedError, Status.PENDING, "locked"),
+    (errors.HostRefused, Status.PENDING, "host-refused"),
+    (errors.HostError, Status.FAILED, "host-gone"),
+    (errors.UsageError, Status.FAILED, "address-not-available"),
+)
+"""Class of an error, before its base class, with the status and the reason of the record."""
+
+
 def record_of_fault(error: Exception, trial: Trial, attempt: int, folder: Path) -> Record:
     """The record of a trial that ended with ``error``; of a defect, the traceback is saved."""
     detail = str(error)
-    if isinstance(error, ProbeError):
+    if isinstance(error, errors.ProbeError):
         reason = reason_of(error.word)
         status = Status.IMPOSSIBLE if REASONS[reason].impossible else Status.FAILED
-    elif isinstance(error, LockedError):
-        status, reason = Status.PENDING, "locked"
-    elif isinstance(error, HostRefused):
-        status, reason = Status.PENDING, "host-refused"
-    elif isinstance(error, HostError):
-        status, reason = Status.FAILED, "host-gone"
-    elif isinstance(error, UsageError):
-        status, reason = Status.FAILED, "address-not-available"
     else:
-        status, reason = Status.FAILED, "internal"
+        known = ((status, reason) for kind, status, reason in OF_ERRORS if isinstance(error, kind))
+        status, reason = next(known, (Status.FAILED, "internal"))
+    if reason == "internal":
         detail = keep_traceback(error, folder, f"{trial.cell.key}-{trial.number}-{attempt}")
     return Unmeasured(status, reason, detail).record(trial, attempt)
 
@@ -406,7 +373,7 @@ def keep_traceback(error: Exception, folder: Path, name: str) -> str:
     text = "".join(traceback.format_exception(error))
     try:
         write_private(folder, TRACEBACKS, file, text.encode("utf-8", "backslashreplace"))
-    except StoreError as refused:
+    except errors.StoreError as refused:
         return f"{sentence}; its traceback could not be saved ({refused})"
     return f"{sentence}; its traceback is in {TRACEBACKS}/{file}"
 
@@ -430,6 +397,7 @@ FIRST_LOOK_S = 10.0
 been unplugged."""
 
 
+@dataclass(eq=False)
 class PathChecks:
     """The checks of all pairings. A way is the path of one protocol between two test addresses.
 
@@ -438,30 +406,25 @@ class PathChecks:
     cable. Then the way is checked again soon, and once more when everything else is done.
     """
 
-    def __init__(
-        self,
-        pairs: Mapping[str, HostPair],
-        check: Check,
-        notify: Callable[[str], None],
-        *,
-        keep: KeepTraceback,
-    ) -> None:
-        """``keep`` gets exceptions that are defects of netlab; several threads call it."""
+    pairs: Mapping[str, HostPair]
+    check: Check
+    notify: Callable[[str], None]
+    _: KW_ONLY
+    keep: KeepTraceback
+    """Gets exceptions that are defects of netlab; several threads call it."""
+
+    def __post_init__(self) -> None:
         self.cut: dict[Way, Absence] = {}
         self.has_defects = False
         """Whether a first check failed because of a defect of netlab."""
-        self._pairs = pairs
-        self._check = check
-        self._notify = notify
-        self._keep = keep
+        self.unchecked: set[str] = set()
+        """Pairings to check before they are measured, such as those of a host that came back."""
         self._latest: dict[str, Preflight] = {}
         self._first: dict[str, Preflight] = {}
         """Pairing → result of its first successful check."""
         self._never_passed: set[Way] = set()
         """Cut ways on which packets never passed."""
         self._looked_last: set[Way] = set()
-        self._unchecked: set[str] = set()
-        """Pairings to check before they are measured, such as those of a host that came back."""
 
     def try_all(self, together: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
         """Check pairings for the first time; the pairings of one group are checked in parallel.
@@ -477,13 +440,13 @@ class PathChecks:
             for pair in zip(pairings, executor.map(self._try, pairings), strict=True)
         )
         in_all = sum(map(len, together))
-        for pairing, result in counted(tried, in_all, "checking: {} pairings", self._notify):
+        for pairing, result in counted(tried, in_all, "checking: {} pairings", self.notify):
             if isinstance(result, Preflight):
                 self._latest[pairing] = self._first[pairing] = result
-                self._unchecked.discard(pairing)
+                self.unchecked.discard(pairing)
                 warnings |= dict.fromkeys(result.warnings)
             else:
-                self._unchecked.add(pairing)
+                self.unchecked.add(pairing)
                 faults.append(result)
         return [*warnings, *dict.fromkeys(faults)], faults
 
@@ -491,17 +454,13 @@ class PathChecks:
         """The result of the last successful check of a pairing."""
         return self._latest.get(pairing, NO_PREFLIGHT)
 
-    def is_unchecked(self, pairing: str) -> bool:
-        """Whether a pairing must be checked before it is measured."""
-        return pairing in self._unchecked
-
     def doubt(self, pairings: Iterable[str]) -> None:
         """Check pairings again before they are measured; their cut ways are due at once."""
         doubted, now_s = frozenset(pairings), clock.monotonic()
-        self._unchecked |= doubted
+        self.unchecked |= doubted
         for way, absence in list(self.cut.items()):
             if way[0] in doubted:
-                self.cut[way] = absence.due(now_s)
+                self.cut[way] = replace(absence, ask_at_s=now_s)
 
     def obstacle(self, cell: Cell) -> Unmeasured | None:
         """Why packets of ``cell`` do not pass now; ``None`` if they do. A pairing in doubt is
@@ -509,30 +468,40 @@ class PathChecks:
         check.
         """
         pairing = cell.pairing
-        obstacle = self._check_again(pairing) if pairing in self._unchecked else None
-        obstacle = obstacle or no_way(cell, self._pairs[pairing], self.of(pairing))
+        obstacle = self._check_again(pairing) if pairing in self.unchecked else None
+        obstacle = obstacle or no_way(cell, self.pairs[pairing], self.of(pairing))
         if obstacle is not None and obstacle.reason in CUT:
-            self._mark_cut(cell, obstacle)
+            way, first = way_of(cell, self.pairs), self._first.get(pairing)
+            if way is None or way in self.cut:
+                return obstacle
+            passed = first is not None and no_way(cell, self.pairs[pairing], first) is None
+            pause_s = FIRST_PAUSE_S if passed else FIRST_LOOK_S
+            began = obstacle.reason, obstacle.detail, clock.monotonic(), pause_s
+            self.cut[way] = Absence.begin(*began)
+            if passed:
+                self.notify(f"{obstacle.detail}; the run tries it again later")
+            else:  # the first check has reported this way
+                self._never_passed.add(way)
         return obstacle
 
     def look_again(self, cell: Cell) -> None:
         """Check the way of ``cell``, after a trial that received nothing. Raises HostGone."""
         if cell.pairing in self._first:
-            self._unchecked.add(cell.pairing)
+            self.unchecked.add(cell.pairing)
             self.obstacle(cell)
 
     def reason_left(self, cell: Cell) -> Unmeasured | None:
         """Why the way of a cell is cut; ``None`` if it is not cut."""
-        way = way_of(cell, self._pairs)
+        way = way_of(cell, self.pairs)
         absence = None if way is None else self.cut.get(way)
         if absence is None:
             return None
-        server, client = (host.name for host in self._pairs[cell.pairing])
+        server, client = (host.name for host in self.pairs[cell.pairing])
         return Unmeasured(Status.FAILED, absence.reason, absence.sentence, server, client)
 
     def is_cut(self, cell: Cell) -> bool:
         """Whether the way of a cell is cut."""
-        return bool(self.cut) and way_of(cell, self._pairs) in self.cut
+        return bool(self.cut) and way_of(cell, self.pairs) in self.cut
 
     def why_cut(self, pairings: Collection[str]) -> tuple[str, ...]:
         """A sentence for each cut way of these pairings."""
@@ -544,7 +513,7 @@ class PathChecks:
         left to measure, so ways that never worked get one last check.
         """
         now_s = clock.monotonic()
-        ways = {way_of(cell, self._pairs) for cell in cells} if self.cut else set()
+        ways = {way_of(cell, self.pairs) for cell in cells} if self.cut else set()
         last = (self._never_passed & ways) - self._looked_last if patience_s > 0 else set()
         for way in last:
             self._looked_last.add(way)
@@ -565,13 +534,11 @@ class PathChecks:
         wait([executor.submit(self._ask, pairing) for pairing in due])
 
     def _ask(self, pairing: str) -> None:
-        """Check the cut ways of a pairing. If a host is lost, the ways were not checked and are
-        tried again after the host came back.
-        """
+        """Check the cut ways of a pairing. If a host is lost, they are tried after its return."""
         obstacle, is_tried = None, True
         try:
             obstacle = self._check_again(pairing)
-        except HostError:
+        except errors.HostError:
             is_tried = False
         except Exception as error:
             obstacle = Unmeasured(Status.FAILED, "internal", self._defect(error, pairing))
@@ -593,27 +560,14 @@ class PathChecks:
             else:
                 del self.cut[way]
                 when = "now" if way in self._never_passed else "again"
-                self._notify(f"{pairing}: {way[1]} passes {when}")
+                self.notify(f"{pairing}: {way[1]} passes {when}")
                 self._never_passed.discard(way)
                 self._first[pairing] = self.of(pairing)
 
-    def _mark_cut(self, cell: Cell, obstacle: Unmeasured) -> None:
-        way, now_s = way_of(cell, self._pairs), clock.monotonic()
-        if way is None or way in self.cut:
-            return
-        first = self._first.get(cell.pairing)
-        passed = first is not None and no_way(cell, self._pairs[cell.pairing], first) is None
-        pause_s = FIRST_PAUSE_S if passed else FIRST_LOOK_S
-        self.cut[way] = Absence.begin(obstacle.reason, obstacle.detail, now_s, pause_s)
-        if passed:
-            self._notify(f"{obstacle.detail}; the run tries it again later")
-        else:  # the first check has reported this way
-            self._never_passed.add(way)
-
     def _try(self, pairing: str) -> Preflight | str:
         try:
-            return self._check(pairing)
-        except (HostError, ProbeError) as error:
+            return self.check(pairing)
+        except (errors.HostError, errors.ProbeError) as error:
             return str(error)
         except Exception as error:
             self.has_defects = True
@@ -621,27 +575,25 @@ class PathChecks:
 
     def _defect(self, error: Exception, pairing: str) -> str:
         """Save the traceback of a defect; returns a sentence about it."""
-        return f"{pairing}: {self._keep(error, f'check-{pairing}')}"
+        return f"{pairing}: {self.keep(error, f'check-{pairing}')}"
 
     def _check_again(self, pairing: str) -> Unmeasured | None:
         """Check a pairing and keep the result; returns why the check failed, or ``None``."""
-        server, client = (host.name for host in self._pairs[pairing])
+        server, client = (host.name for host in self.pairs[pairing])
         try:
-            result = self._check(pairing)
-        except HostGone:
+            result = self.check(pairing)
+        except errors.HostGone:
             raise
-        except HostError as error:
-            return Unmeasured(Status.FAILED, "wrong-path", str(error), server, client)
-        except ProbeError as error:
-            reason = reason_of(error.word)
+        except (errors.HostError, errors.ProbeError) as error:
+            reason = reason_of(error.word) if isinstance(error, errors.ProbeError) else "wrong-path"
             return Unmeasured(Status.FAILED, reason, str(error), server, client)
         earlier = self.of(pairing).warnings
         self._latest[pairing] = result
         self._first.setdefault(pairing, result)
-        self._unchecked.discard(pairing)
+        self.unchecked.discard(pairing)
         for warning in result.warnings:
             if warning not in earlier:
-                self._notify(f"warning: {warning}")
+                self.notify(f"warning: {warning}")
         return None
 
 
@@ -650,7 +602,7 @@ def way_of(cell: Cell, pairs: Mapping[str, HostPair]) -> Way | None:
     pair = pairs.get(cell.pairing)
     try:
         addresses = [address_of(host, cell) for host in pair or ()]
-    except UsageError:
+    except errors.UsageError:
         return None
     return (cell.pairing, cell.setup.protocol, *addresses) if pair else None  # type: ignore[return-value]
 
@@ -659,9 +611,9 @@ def groups_without_overlap(
     pairs: Mapping[str, HostPair], match_of: Callable[[str], Match]
 ) -> list[tuple[str, ...]]:
     """The pairings in groups; no two pairings of a group share a machine."""
-    by_letter = [pairing for pairing in pairs if not is_by_name(pairing)]
-    by_name = rounds_of([match_of(pairing) for pairing in pairs if is_by_name(pairing)])
+    by_letter = [pairing for pairing in pairs if not hosts.is_by_name(pairing)]
+    by_name = hosts.rounds_of([match_of(pairing) for pairing in pairs if hosts.is_by_name(pairing)])
     return [
-        *earliest_fit(by_letter, lambda pairing: kept_busy(pairs[pairing])),
+        *hosts.earliest_fit(by_letter, lambda pairing: hosts.kept_busy(pairs[pairing])),
         *(tuple(match.pairing for match in group) for group in by_name),
     ]

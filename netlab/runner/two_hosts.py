@@ -122,9 +122,7 @@ def routed(server_address: str, facts: Mapping[str, Any]) -> Common | None:
 def _addresses(
     facts: Mapping[str, Any], *, all_kinds: bool = False
 ) -> Iterator[tuple[str, Interface]]:
-    """Device and address of each entry of ``addresses`` in the facts; without ``all_kinds``, only
-    those of use between two hosts.
-    """
+    """Device and address of each entry; without ``all_kinds``, of use between two hosts."""
     for device, local in addresses_in(facts):
         if not device:
             continue
@@ -138,9 +136,7 @@ def _addresses(
 
 
 def nobody_chooses(commons: Sequence[Common]) -> NoReturn:
-    """UsageError that lists the networks, such as ``--to 10.0.0.1 (10.0.0.0/24, eth1)``: nobody can
-    be asked which one to use.
-    """
+    """UsageError that lists the networks: nobody can be asked which one to use."""
     choices = "; ".join(
         f"--to {common.server_address} ({common.network}, {common.server_device})"
         for common in commons
@@ -440,9 +436,7 @@ class Measurable:
     agents: AgentGroup
 
     def measure(self, into: Path | None, progress: Progress) -> Path:
-        """Measure; returns the run folder, which then holds the matrix. Raises the errors of
-        ``run``.
-        """
+        """Measure; returns the run folder with the matrix. Raises the errors of ``run``."""
         with tempfile.TemporaryDirectory(prefix="netlab-") as temporary:
             file = Path(temporary) / "measure.yaml"
             file.write_text(self.matrix, encoding="utf-8")

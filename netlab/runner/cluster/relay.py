@@ -176,9 +176,7 @@ class AgentChannel:
             self._lines.put(line)
 
     def close_input(self) -> None:
-        """End the channel, as the end of its input ends an agent, which stays for this worker's
-        run.
-        """
+        """End the channel. The agent stays for this worker's run."""
         self._lines.put(None)
 
     kill = close_input
@@ -350,9 +348,7 @@ class Relay:
 
 
 def loss(label: str, error: Exception) -> str:
-    """A sentence about the loss of the worker ``label``, with the reason if the worker itself gave
-    it.
-    """
+    """A sentence about the loss of the worker ``label``, with the reason that it gave, if any."""
     is_connection = isinstance(error, OSError) or type(error).__module__.startswith("distributed")
     reason = "" if is_connection or not str(error).strip() else f" ({first_line(error)})"
     return f"its worker {label} is lost{reason}"

@@ -185,9 +185,7 @@ async def end(run: str) -> None:
 
 
 async def relay_write(run: str, requester: str, writes: Sequence[tuple[Any, ...]]) -> None:
-    """Carry out writes of a requester, each ``(verb, channel, …)``. HostGone if the run is not
-    known here.
-    """
+    """Carry out writes, each ``(verb, channel, …)``. HostGone if the run is not known here."""
     resident = resident_of(run)
     resident.hear(requester)
     for verb, name, *words in writes:
@@ -206,9 +204,7 @@ async def relay_write(run: str, requester: str, writes: Sequence[tuple[Any, ...]
 
 
 async def relay_take(run: str, requester: str, wait_s: float) -> list[tuple[str, Delivery]]:
-    """What the channels of a requester have delivered; waits up to ``wait_s`` for the first item.
-    HostGone if the run is not known here.
-    """
+    """What the channels delivered, after up to ``wait_s``. HostGone if the run is not known."""
     resident = resident_of(run)
     resident.hear(requester)
     items = await resident.mailbox(requester).take(wait_s)
