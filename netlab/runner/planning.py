@@ -187,14 +187,9 @@ def plan_of(
     source = hosts_file or (matrix_file if matrix.has_inventory else None)
     pairings = dict.fromkeys(cell.pairing for cell in cells)
     inventory = None if source is None else inventory_for(matrix, source)
-    pairs: Mapping[str, HostPair] = {}
-    feasible = _Feasible({}, "", ())
-    if inventory is not None:
-        possible = possible_of(cells, inventory)
-        feasible = _feasible(cells, possible, inventory, ask)
-        pairs = possible.pairs
-    refusals = _beyond_engines(cells) | dict(feasible.refused)
-    refusals = {cell: refusals[cell] for cell in cells if cell in refusals} if refusals else {}
+    possible = None if inventory is None else possible_of(cells, inventory)
+    pairs = {} if possible is None else possible.pairs
+    refusals, notes = _refused(cells, possible, inventory, ask)
     matches = {pairing: match_of(pairing, pair) for pairing, pair in pairs.items()}
     ends = _ends(pairings, matches)
 
@@ -204,8 +199,11 @@ def plan_of(
     cells_to_measure = tuple(cell for cell in cells if cell not in refusals) if refusals else cells
 
     def drawn(times: Callable[[Cell], int]) -> tuple[Round, ...]:
+        counts = [(cell, times(cell)) for cell in cells_to_measure]
+        # Block by block: a block has the trials with the same number.
+        numbers = range(1, max((count for _, count in counts), default=0) + 1)
         return rounds(
-            _trials(cells_to_measure, times),
+            [Trial(cell, number) for number in numbers for cell, n in counts if number <= n],
             order=matrix.order,
             seed=matrix.seed,
             hosts_of=busy,
@@ -220,56 +218,14 @@ def plan_of(
         matrix=matrix,
         cells=cells,
         refused=refusals,
-        notes=feasible.notes,
+        notes=notes,
         paired=frozenset(pairs or pairings),
-        shortfall=feasible.shortfall,
+        shortfall="" if possible is None else possible.sentence,
         rounds=most,
         fewest=most if matrix.until is None else drawn(matrix.fewest_of),
         ends=ends,
         inventory=None if source is None else str(source),
     )
-
-
-def _trials(cells: Collection[Cell], times: Callable[[Cell], int]) -> list[Trial]:
-    """Every trial, block by block: a block has the trials with the same number."""
-    counts = [times(cell) for cell in cells]
-    return [
-        Trial(cell, number)
-        for number in range(1, max(counts, default=0) + 1)
-        for cell, count in zip(cells, counts, strict=True)
-        if number <= count
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Feasible:
-    """The part of a matrix that an inventory and its hosts can measure."""
-
-    refused: Mapping[Cell, str]
-    shortfall: str
-    notes: tuple[str, ...]
-
-
-def _feasible(
-    cells: tuple[Cell, ...],
-    possible: Possible,
-    inventory: Inventory,
-    ask: AskHosts | None,
-) -> _Feasible:
-    lacking = possible.lacking
-    refusals = _refused(possible.cells, possible.pairs)
-    refusals |= {
-        cell: f"needs {lacking[cell.pairing]}" for cell in cells if cell.pairing in lacking
-    }
-    if ask is None:
-        return _Feasible(refusals, possible.sentence, ())
-
-    from netlab.runner.places import beyond_hosts  # a plan alone needs no code that asks hosts
-
-    answers = ask(inventory.needed(possible.pairs))
-    other_cells = [cell for cell in cells if cell not in refusals]
-    beyond, notes = beyond_hosts(other_cells, inventory, answers)
-    return _Feasible(refusals | beyond, possible.sentence, notes)
 
 
 def cannot(cell: Cell) -> str | None:
@@ -285,15 +241,6 @@ def cannot(cell: Cell) -> str | None:
     return None if refused is None else str(refused)
 
 
-def _beyond_engines(cells: Collection[Cell]) -> dict[Cell, str]:
-    """Cells that the engine they name cannot measure on any host, each with a sentence."""
-    refusals: dict[Cell, str] = {}
-    for same in _by_setup(cells):
-        if (sentence := cannot(same[0])) is not None:
-            refusals |= dict.fromkeys(same, sentence)
-    return refusals
-
-
 def _by_setup(cells: Iterable[Cell]) -> Iterable[list[Cell]]:
     """The cells, grouped by kind of test and settings."""
     groups: dict[Setup, list[Cell]] = {}
@@ -302,7 +249,36 @@ def _by_setup(cells: Iterable[Cell]) -> Iterable[list[Cell]]:
     return groups.values()
 
 
-def _refused(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cell, str]:
+def _refused(
+    cells: tuple[Cell, ...],
+    possible: Possible | None,
+    inventory: Inventory | None,
+    ask: AskHosts | None,
+) -> tuple[dict[Cell, str], tuple[str, ...]]:
+    """The cells that the inventory, its hosts or the engine that they name cannot measure, each
+    with a sentence; and notes about hosts.
+    """
+    refusals: dict[Cell, str] = {}
+    notes: tuple[str, ...] = ()
+    if possible is not None and inventory is not None:
+        refusals = _beyond_inventory(possible.cells, possible.pairs)
+        lacking = possible.lacking
+        refusals |= {it: f"needs {lacking[it.pairing]}" for it in cells if it.pairing in lacking}
+        if ask is not None:
+            from netlab.runner.places import beyond_hosts  # a plan alone asks no hosts
+
+            others = [cell for cell in cells if cell not in refusals]
+            answers = ask(inventory.needed(possible.pairs))
+            beyond, notes = beyond_hosts(others, inventory, answers)
+            refusals |= beyond
+    for same in _by_setup(cells):
+        if (sentence := cannot(same[0])) is not None:
+            refusals = dict.fromkeys(same, sentence) | refusals
+    in_order = [cell for cell in cells if cell in refusals] if refusals else ()
+    return {cell: refusals[cell] for cell in in_order}, notes
+
+
+def _beyond_inventory(cells: Collection[Cell], pairs: Mapping[str, HostPair]) -> dict[Cell, str]:
     """Cells that are impossible by the inventory, each with a sentence."""
     refusals: dict[Cell, str] = {}
     # A host has many peers, but few settings that decide about its address.
@@ -386,11 +362,10 @@ def _ends(pairings: Collection[str], matches: Mapping[str, Match]) -> dict[str, 
     """Pairing → the machines that it uses; without known hosts, two machines of each system."""
     ends = {}
     for pairing in pairings:
+        server, client = labels_of(pairing)
         if (match := matches.get(pairing)) is not None:
             ends[pairing] = match.server_machine, match.client_machine
-            continue
-        server, client = labels_of(pairing)
-        if is_by_name(pairing):
+        elif is_by_name(pairing):
             ends[pairing] = role_of(server).host, role_of(client).host
         else:
             ends[pairing] = (f"{server}1", f"{client}2" if client == server else f"{client}1")
@@ -464,16 +439,10 @@ def _table(plan: Planned, width: int | None) -> list[str]:
         sizes = dict.fromkeys(setup.settings().get("message_bytes") for setup in setups)
         sizes.pop(None, None)
         buffers = dict.fromkeys(setup.socket_buffer_bytes for setup in setups)
-        rows.append(
-            (
-                pairing,
-                ends[pairing],
-                f"{test} {protocol}",
-                str(setups.total()),
-                _listed(list(map(str, sizes))) if sizes else "searched",
-                _listed(["auto" if size is None else units.format_bytes(size) for size in buffers]),
-            )
-        )
+        size_words = _listed(list(map(str, sizes))) if sizes else "searched"
+        words = ["auto" if size is None else units.format_bytes(size) for size in buffers]
+        kind, count = f"{test} {protocol}", str(setups.total())
+        rows.append((pairing, ends[pairing], kind, count, size_words, _listed(words)))
     return table_lines(rows, width)
 
 
@@ -518,17 +487,14 @@ def _refusals(plan: Planned) -> list[str]:
 def _sum(plan: Planned) -> str:
     """The numbers of cells and trials: ``416 cells x 1 trial = 416 trials in 416 rounds``."""
     matrix = plan.matrix
-    cells = (
-        [cell for cell in plan.cells if cell not in plan.refused] if plan.refused else plan.cells
-    )
+    cells = [cell for cell in plan.cells if cell not in plan.refused]
     differing = cells if matrix.own_repeats else cells[:1]
     numbers = dict.fromkeys((matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in differing)
     fewest, most = plan.trials_at_least, plan.trials
     per_cell = " or ".join(f"{low} to {high}" if low < high else str(high) for low, high in numbers)
     trials = f"{fewest} to {most} trials" if fewest < most else units.many(most, "trial")
-    rounds_ = f"{len(plan.fewest)} to {len(plan.rounds)} rounds"
-    if len(plan.fewest) == len(plan.rounds):
-        rounds_ = units.many(len(plan.rounds), "round")
+    least, rounds_ = len(plan.fewest), units.many(len(plan.rounds), "round")
+    rounds_ = rounds_ if least == len(plan.rounds) else f"{least} to {len(plan.rounds)} rounds"
     blocks = f", in shuffled order (seed {matrix.seed})" if matrix.order == "shuffled" else ""
     word = "trial" if per_cell == "1" else "trials"
     if not cells:
@@ -540,6 +506,7 @@ def _time(plan: Planned) -> str:
     """The duration, and the part of it that cannot be predicted."""
     most, fewest = plan.time, plan.time_at_least
     sentences: list[str] = []
+    limited = "limited by `count` and not by time: their time"
     if most.longest_s:
         least = "At least" if most.at_link_rate or most.searching else "About"
         text = f"{least} {units.format_seconds(fewest.time_s)}"
@@ -552,15 +519,10 @@ def _time(plan: Planned) -> str:
             text += f"; a pause of {units.format_seconds(plan.matrix.pause_s)} between two rounds"
         sentences.append(text)
     if most.at_link_rate:
-        sentences.append(
-            f"{_are(most.at_link_rate)} limited by `count` and not by time: their time is "
-            "calculated from the link's rate, and hosts may take longer"
-        )
+        how = "is calculated from the link's rate, and hosts may take longer"
+        sentences.append(f"{_are(most.at_link_rate)} {limited} {how}")
     if most.counted:
-        sentences.append(
-            f"{_are(most.counted)} limited by `count` and not by time: their time cannot be "
-            "predicted"
-        )
+        sentences.append(f"{_are(most.counted)} {limited} cannot be predicted")
     if most.searching:
         verb = "searches" if most.searching == 1 else "search"
         sentences.append(
