@@ -11,7 +11,9 @@ import ipaddress
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from netlab import clock, ethernet
@@ -113,8 +115,7 @@ def narrow_ways(
     setup = PayloadSearch(protocol="UDP", ip_version=ip_version, timeout_s=FIRST_TIMEOUT_S)
     of_server, of_client = facts
     directions = Direction(setup, ends, of_client), Direction(setup, ends.reversed(), of_server)
-    ways = [_narrow(direction) for direction in directions]
-    return tuple(way for way in ways if way is not None)
+    return tuple(way for way in map(_narrow, directions) if way is not None)
 
 
 def _narrow(path: Direction) -> NarrowPath | None:
@@ -135,16 +136,13 @@ def _narrow(path: Direction) -> NarrowPath | None:
     if limit is None:
         return None
     mtu_bytes = limit.message_bytes + headers_bytes
-    is_reported = any(size_try.evidence == "icmp" for size_try in limit.tries)
-    asking, answering = path.addresses
     return NarrowPath(
-        sender=path.ends.client.host.name,
-        receiver=path.ends.agent_of_server.host.name,
-        sender_address=asking,
-        receiver_address=answering,
+        path.ends.client.host.name,
+        path.ends.agent_of_server.host.name,
+        *path.addresses,
         mtu_bytes=mtu_bytes,
         interface_mtu_bytes=interface_mtu_bytes,
-        is_reported=is_reported,
+        is_reported=any(size_try.evidence == "icmp" for size_try in limit.tries),
         whole_passes=_passes(path, most_bytes),
         pieces_pass=_passes(
             path, min(most_bytes + PIECES_BYTES, ethernet.MAX_DATAGRAM_BYTES[version])
@@ -169,10 +167,7 @@ def _limit_of(path: Direction, interface_mtu_bytes: int, most_bytes: int) -> Lim
         _within(WITHIN_S, most_bytes, attempt),
         least_bytes=LEAST_MESSAGE_BYTES["UDP"],
         most_bytes=most_bytes,
-        guesses=[
-            most_bytes,
-            *(mtu - headers_bytes + more for mtu in USUAL_MTU_BYTES for more in (0, 1)),
-        ],
+        guesses=[most_bytes, *(mtu - headers_bytes + n for mtu in USUAL_MTU_BYTES for n in (0, 1))],
     )
     # The limit is checked again: a short outage, such as of a loose cable, must not make each cell
     # with longer messages impossible.
@@ -195,9 +190,8 @@ def _within(
             if size_try.passed or size_try.evidence != "timeout":
                 return size_try
         if time.monotonic() > give_up:
-            raise ProbeError(
-                "", "deadline", detail=f"the path MTU was not found within {seconds:g} s"
-            )
+            detail = f"the path MTU was not found within {seconds:g} s"
+            raise ProbeError("", "deadline", detail=detail)
         return attempt(message_bytes)
 
     return limited
@@ -255,6 +249,11 @@ class PathFault:
     is_turned: bool = False
     """Whether the protocol passes if the server connects."""
 
+    @property
+    def addresses(self) -> tuple[str, str]:
+        """The server's and the client's address."""
+        return self.server_address, self.client_address
+
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
@@ -270,11 +269,9 @@ class Preflight:
 
     def connected_by(self, server_address: str, client_address: str) -> dict[str, str]:
         """Protocol → ``client`` or ``server``: the side that connects between two addresses."""
-        connects = dict.fromkeys(routes.PACKETS, "client")
-        for fault in self.turned:
-            if (fault.server_address, fault.client_address) == (server_address, client_address):
-                connects[fault.protocol] = "server"
-        return connects
+        between = (server_address, client_address)
+        turned = {it.protocol for it in self.turned if it.addresses == between}
+        return {name: "server" if name in turned else "client" for name in routes.PACKETS}
 
 
 def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = None) -> Preflight:
@@ -343,16 +340,17 @@ def _narrow_between(
     facts: list[Mapping[str, Any]],
 ) -> tuple[NarrowPath, ...]:
     """The directions with a path MTU below the sender's interface MTU. ``facts``: of both ends."""
-    networks: dict[str, str] = {}
-    for role, end in (("server", server), ("client", client)):
+
+    def network_of(end: routes.RouteEnd) -> str:
         names = end.agent.host.addresses.items()
-        networks[role] = next((name for name, listed in names if end.address in listed), "")
+        return next((name for name, listed in names if end.address in listed), "")
+
     ends = Ends(
         server=server.agent,
         client=client.agent,
         same_host=False,
         connected_by={fault.protocol: "server" for fault in faults if fault.is_turned},
-        networks=networks,
+        networks={"server": network_of(server), "client": network_of(client)},
     )
     return narrow_ways(ends, _version_of(server.address), facts)
 
@@ -369,10 +367,9 @@ def preflight_service(client: Agent, server: Host) -> Preflight:
     own = is_own_address(client.host, address)
     peer = _Service(server.name, address)
     facts = {} if own else routes.check_route(end, peer)
-    echo = server.mirror
-    if echo is None:
+    blocked: list[PathFault] = []
+    if (echo := server.mirror) is None:
         return Preflight(blocked=(), warnings=())
-    blocked = []
     for protocol in routes.PACKETS:
         fault = _check_echo(protocol, end, echo)
         if fault is not None:
@@ -380,13 +377,8 @@ def preflight_service(client: Agent, server: Host) -> Preflight:
             blocked.append(PathFault(protocol, echo.address, end.address, sentence))
     passed = set(routes.PACKETS) - {fault.protocol for fault in blocked}
     unproved = None if own else routes.check_counters(end, peer, facts, passed)
-    return Preflight(
-        blocked=tuple(blocked),
-        warnings=(
-            *(fault.sentence for fault in blocked),
-            *([] if unproved is None else [unproved]),
-        ),
-    )
+    warnings = [*(fault.sentence for fault in blocked), *([unproved] if unproved else [])]
+    return Preflight(blocked=tuple(blocked), warnings=tuple(warnings))
 
 
 def _version_of(address: str) -> IpVersion:
@@ -395,11 +387,11 @@ def _version_of(address: str) -> IpVersion:
 
 def is_own_address(host: Host, address: str) -> bool:
     """Whether traffic to ``address`` never leaves ``host``, according to the inventory."""
-    bare = ipaddress.ip_address(address.partition("%")[0])
-    addresses = [own for listed in host.addresses.values() for own in listed]
-    return bare.is_loopback or any(
-        ipaddress.ip_address(own.partition("%")[0]) == bare for own in addresses
+    bare, *own = (
+        ipaddress.ip_address(text.partition("%")[0])
+        for text in (address, *chain.from_iterable(host.addresses.values()))
     )
+    return bare.is_loopback or bare in own
 
 
 def ends_without_agent(server: Host, client: Agent) -> Ends:
@@ -476,9 +468,10 @@ def _check_both(server: routes.RouteEnd, client: routes.RouteEnd) -> list[PathFa
     for protocol, fault in faults.items():
         if fault is None:
             continue
+        why, is_blocked = fault
         between = protocol, server.address, client.address
         # A firewall that blocks incoming connections lets in the answers to outgoing connections.
-        if fault.is_blocked and _check(protocol, client, server) is None:
+        if is_blocked and _check(protocol, client, server) is None:
             sentence = (
                 f"{protocol} {client.name}→{server.name} is blocked, and "
                 f"{server.name}→{client.name} passes: the server {server.name} connects to the "
@@ -490,23 +483,17 @@ def _check_both(server: routes.RouteEnd, client: routes.RouteEnd) -> list[PathFa
             continue
         passing = [other for other, its_fault in faults.items() if its_fault is None]
         also = f", {passing[0]} passes" if passing else ""
-        results.append(PathFault(*between, f"{protocol} {fault.sentence}{also}"))
+        results.append(PathFault(*between, f"{protocol} {why}{also}"))
     return results
-
-
-@dataclass(frozen=True, slots=True)
-class _CheckFault:
-    """Why a check failed."""
-
-    sentence: str
-    is_blocked: bool
-    """Whether the path loses packets. If false, the check could not run, as with a port in use."""
 
 
 def _check(
     protocol: str, listener: routes.RouteEnd, connector: routes.RouteEnd
-) -> _CheckFault | None:
-    """Send a hello from the connecting side and await the answer; ``None`` if both arrive."""
+) -> tuple[str, bool] | None:
+    """Send a hello from the connecting side and await the answer; ``None`` if both arrive, else a
+    sentence and whether the path loses packets. If not, the check could not run, as with a port in
+    use.
+    """
     common: dict[str, Any] = {
         "kind": "check",
         "proto": protocol.lower(),
@@ -525,7 +512,7 @@ def _check(
     try:
         ready = _first(receive_test, "ready", CHECK_S)
     except ProbeError as fault:
-        return _CheckFault(f"cannot be checked: {fault}", is_blocked=False)
+        return f"cannot be checked: {fault}", False
     to = destination(listener.address, ready["port"])
     send_test = connector.agent.start(
         "send", open="connect", to=to, bind=connector.address, **common
@@ -535,44 +522,33 @@ def _check(
         _first(receive_test, "result", CHECK_S + LAST_WORD_S)
     except ProbeError as fault:
         way = f"{connector.name}→{listener.name}"
-        way_back = f"{listener.name}→{connector.name}"
         blocked = fault.word in NOT_THROUGH
+        has_arrived = False
+        if blocked and fault.host == connector.name and protocol == "UDP":
+            with suppress(ProbeError):
+                has_arrived = bool(_first(receive_test, "result", LAST_WORD_S))
         if not blocked:
             result = f"{way} cannot be checked: {fault}"
-        elif fault.host == connector.name and protocol == "UDP" and _has_result(receive_test):
-            # The hello arrived and was answered, but the answer was lost.
+        elif has_arrived:  # the hello was answered, but the answer was lost
             result = (
-                f"{way_back} is blocked ({connector.address} receives nothing from {address_words})"
+                f"{listener.name}→{connector.name} is blocked ({connector.address} receives "
+                f"nothing from {address_words})"
             )
         else:
+            name, program = listener.name, listener.agent.probe_path or "PATH OF netprobe.exe"
+            remedy = f"open the ports in the firewall of {name}, and name them with `port_range:`"
+            if listener.agent.host.os == "W":
+                remedy = (
+                    f"allow the probe on {name}, as its administrator: netsh advfirewall firewall "
+                    f'add rule name=netlab dir=in action=allow program="{program}"'
+                )
             result = (
                 f"{way} is blocked ({fault.word}, from {connector.address} to {address_words}); "
-                f"{_remedy(listener.agent)}"
+                f"{remedy}"
             )
         listener.agent.start("stop", test=receive_test.id, abort=1)
-        return _CheckFault(result, blocked)
+        return result, blocked
     return None
-
-
-def _remedy(agent: Agent) -> str:
-    """How a person can let a test through the firewall of its listening side."""
-    if agent.host.os != "W":
-        return (
-            f"open the ports in the firewall of {agent.host.name}, and name them with `port_range:`"
-        )
-    return (
-        f"allow the probe on {agent.host.name}, as its administrator: "
-        "netsh advfirewall firewall add rule name=netlab dir=in action=allow "
-        f'program="{agent.probe_path or "PATH OF netprobe.exe"}"'
-    )
-
-
-def _has_result(receive_test: Pending) -> bool:
-    try:
-        _first(receive_test, "result", LAST_WORD_S)
-    except ProbeError:
-        return False
-    return True
 
 
 def _first(pending: Pending, kind: str, timeout_s: float) -> Mapping[str, Any]:

@@ -281,7 +281,7 @@ def no_way(cell: Cell, pair: HostPair, checks: Preflight) -> Unmeasured | None:
     except errors.UsageError as error:
         return failed("address-not-available", str(error))
     for fault in (*checks.blocked, *checks.turned, *checks.missing):
-        if (fault.server_address, fault.client_address) != addresses:
+        if fault.addresses != addresses:
             continue
         if not fault.protocol:
             return failed("address-not-available", fault.sentence)
