@@ -21,7 +21,7 @@ from netlab.config.inventory import load_inventory
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, Host
 from netlab.remote.agent import Agent
-from netlab.remote.programs import Leftover, Leftovers, Undone, leftovers, undo
+from netlab.remote.programs import Leftover, Leftovers, leftovers, undo
 from netlab.remote.routes import LockOwner, interface_of, lock_host, plain_addresses, prefix_of
 from netlab.runner.ending import AT_ONCE, DaemonExecutor, ask_all, shielded
 from netlab.runner.places import in_a_sentence
@@ -49,17 +49,18 @@ class HostLeftovers:
         """Write a note about each entry into the journal."""
         for host, entries in self.by_host.items():
             for leftover in entries:
-                data: dict[str, object] = {"file": leftover.file, "damaged": True}
-                if not leftover.damaged:
-                    data = {
-                        "file": leftover.file,
-                        "entry": leftover.entry,
-                        "command": list(leftover.words),
-                        "written_wall_ns": leftover.written_wall_ns,
-                    }
+                data = {"damaged": True} if leftover.damaged else _described(leftover)
                 # The next durable line of the journal makes this line durable, too.
                 with shielded():
-                    folder.note(LEFT, durable=False, host=host, **data)
+                    folder.note(LEFT, durable=False, host=host, file=leftover.file, **data)
+
+
+def _described(leftover: Leftover) -> dict[str, object]:
+    return {
+        "entry": leftover.entry,
+        "command": list(leftover.words),
+        "written_wall_ns": leftover.written_wall_ns,
+    }
 
 
 def leftovers_of(agents: Mapping[str, Agent]) -> HostLeftovers:
@@ -67,18 +68,23 @@ def leftovers_of(agents: Mapping[str, Agent]) -> HostLeftovers:
     answers = ask_all({host: partial(leftovers, agent) for host, agent in agents.items()})
     by_host: dict[str, tuple[Leftover, ...]] = {}
     warnings: list[str] = []
-    # An entry is reported by one host: if possible, by a host that can put the setting back.
-    owners: dict[EntryKey, str] = {}
+    # An entry is reported by one host of a machine, whose hosts may share an undo log: if possible,
+    # by a host that can put the setting back.
+    owners: dict[tuple[str, str, str], str] = {}
+
+    def key(host: str, entry: Leftover) -> tuple[str, str, str]:
+        return agents[host].identity[0], entry.file, entry.entry
+
     for is_wanted in (True, False):
         for host, answer in answers.items():
             for leftover in answer.entries if isinstance(answer, Leftovers) else ():
                 if is_reachable(agents[host], leftover) is is_wanted:
-                    owners.setdefault(_key(agents[host], leftover), host)
+                    owners.setdefault(key(host, leftover), host)
     for host, answer in answers.items():
         if isinstance(answer, Exception):
             warnings.append(f"{host}: its undo log cannot be read: {excerpt(str(answer), 300)}")
             continue
-        own = tuple(entry for entry in answer.entries if owners[_key(agents[host], entry)] == host)
+        own = tuple(entry for entry in answer.entries if owners[key(host, entry)] == host)
         if own:
             by_host[host] = own
             warnings += [_warning(host, entry) for entry in own]
@@ -114,14 +120,6 @@ def _warning(host: str, leftover: Leftover) -> str:
     )
 
 
-EntryKey = tuple[str, str, str]
-"""Machine, file and id of an entry. Hosts of one machine may share an undo log."""
-
-
-def _key(agent: Agent, leftover: Leftover) -> EntryKey:
-    return agent.identity[0], leftover.file, leftover.entry
-
-
 DEADLINE_MOST_S = 60.0
 """Longest deadline of an entry (docs/protocol.md): a host may report any number."""
 
@@ -146,53 +144,32 @@ class PutBack:
     """Whether this host can run the entry's command: the entry is not damaged and belongs to the
     network namespace of this host."""
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """The identity of the entry: its file, whose name is random, and its id."""
-        return self.leftover.file, self.leftover.entry
-
-    @property
-    def summary(self) -> str:
-        """The command, and since when it was due."""
-        return f"`{command_of(self.leftover)}`, due since {since(self.leftover)}"
-
     def as_json(self) -> dict[str, object]:
         """An object for `netlab hosts --json`."""
+        described = _described(self.leftover)
         return {
-            "entry": self.leftover.entry,
+            "entry": described.pop("entry"),
             "file": self.leftover.file,
-            "command": list(self.leftover.words),
-            "written_wall_ns": self.leftover.written_wall_ns,
+            **described,
             "put_back": self.fault is None,
             "fault": self.fault,
         }
 
 
-@dataclass(frozen=True, slots=True)
-class UndoLogState:
-    """The undo log of a host after its leftovers were put back."""
-
-    tried: tuple[PutBack, ...] = ()
-    elsewhere: int = 0
-    """Number of entries of another machine that uses the same folder for its undo log."""
-
-
-def put_back(agent: Agent, owner: LockOwner) -> UndoLogState:
+def put_back(agent: Agent, owner: LockOwner) -> tuple[tuple[PutBack, ...], int]:
     """Undo the leftovers of a host in their order, while ``owner`` holds the host's lock, unless
-    another netlab process measures with the host. Raises ProbeError if the undo log cannot be read,
-    HostGone if the host is lost before anything was undone.
+    another netlab process measures with the host. Returns what became of each, and the number of
+    entries of another machine that uses the same folder for its undo log. Raises ProbeError if the
+    undo log cannot be read, HostGone if the host is lost before anything was undone.
     """
     listing = leftovers(agent)
-    if not any(is_reachable(agent, leftover) for leftover in listing.entries):
-        return UndoLogState(tuple(_others(agent, listing.entries)), listing.elsewhere)
-    obstacle = _obstacle(agent, owner)
-    if obstacle is not None:
-        mine = (entry for entry in listing.entries if is_reachable(agent, entry))
-        tried = [PutBack(entry, _not_now(entry, obstacle)) for entry in mine]
-        return UndoLogState((*tried, *_others(agent, listing.entries)), listing.elsewhere)
+    mine = [entry for entry in listing.entries if is_reachable(agent, entry)]
     done: dict[str, PutBack] = {}
+    if mine and (obstacle := _obstacle(agent, owner)) is not None:
+        done = {entry.entry: PutBack(entry, _not_now(entry, obstacle)) for entry in mine}
+        mine = []
     try:
-        for _ in range(ROUNDS_MOST):
+        for _ in range(ROUNDS_MOST if mine else 0):
             # Read again under the lock: another host of the inventory may be the same host, and
             # may have put settings back.
             listing = leftovers(agent)
@@ -204,7 +181,8 @@ def put_back(agent: Agent, owner: LockOwner) -> UndoLogState:
             any_back = any(item.fault is None for item in tried_now)
             if not any_back or not listing.left_out:
                 break
-        agent.ask("unlock")
+        if mine:
+            agent.ask("unlock")
     except (HostError, ProbeError) as error:
         if not done:
             raise
@@ -212,7 +190,7 @@ def put_back(agent: Agent, owner: LockOwner) -> UndoLogState:
         rest = [entry for entry in listing.entries if is_reachable(agent, entry)]
         for entry in rest:
             done.setdefault(entry.entry, PutBack(entry, _not_now(entry, excerpt(str(error), 300))))
-    return UndoLogState((*done.values(), *_others(agent, listing.entries)), listing.elsewhere)
+    return (*done.values(), *_others(agent, listing.entries)), listing.elsewhere
 
 
 def _undo(agent: Agent, leftover: Leftover) -> str | None:
@@ -224,26 +202,21 @@ def _undo(agent: Agent, leftover: Leftover) -> str | None:
     else:
         if not undone.left:
             return None
-        ending = _ending(undone)
+        if undone.killed:
+            ending = "its command did not end in time and was killed"
+        elif undone.signal is not None:
+            ending = f"its command was ended by signal {undone.signal}"
+        elif undone.exit_code == 0:
+            ending = "its command succeeded, and its entry is still there"
+        else:
+            code = "unknown" if undone.exit_code is None else undone.exit_code
+            ending = f"its command failed with exit code {code}"
+        if lines := [line.strip() for line in undone.output.splitlines() if line.strip()]:
+            ending += f": {excerpt(lines[-1], WORDS_MOST)}"
     return (
         f"{_of(leftover)} could not be put back: {ending}. Correct the cause and {AGAIN}; or put "
         f"the setting back by hand, and remove {_file(leftover)} on the host"
     )
-
-
-def _ending(undone: Undone) -> str:
-    """How a command failed, with the last line that it printed."""
-    if undone.killed:
-        how = "its command did not end in time and was killed"
-    elif undone.signal is not None:
-        how = f"its command was ended by signal {undone.signal}"
-    elif undone.exit_code == 0:
-        how = "its command succeeded, and its entry is still there"
-    else:
-        code = "unknown" if undone.exit_code is None else undone.exit_code
-        how = f"its command failed with exit code {code}"
-    lines = [line.strip() for line in undone.output.splitlines() if line.strip()]
-    return f"{how}: {excerpt(lines[-1], WORDS_MOST)}" if lines else how
 
 
 def _others(agent: Agent, entries: Iterable[Leftover]) -> Iterator[PutBack]:
@@ -318,12 +291,6 @@ class InspectedHost:
     tried: tuple[PutBack, ...] = ()
     """What became of each setting that earlier runs had changed and not put back."""
 
-    @property
-    def rows(self) -> tuple[tuple[str, str], ...]:
-        """``lines``, and a line for each setting that was put back."""
-        back = (("put back", item.summary) for item in self.tried if item.fault is None)
-        return (*self.lines, *back)
-
 
 @dataclass(frozen=True, slots=True)
 class Survey:
@@ -339,7 +306,10 @@ class Survey:
                 continue
             state = "not fit" if inspected.unfit else "fit"
             lines = [f"{inspected.host.name}: {state}"]
-            rows = [(f"  {name:<19}", printable(value)) for name, value in inspected.rows]
+            back = [item.leftover for item in inspected.tried if item.fault is None]
+            summaries = [f"`{command_of(it)}`, due since {since(it)}" for it in back]
+            shown = [*inspected.lines, *(("put back", summary) for summary in summaries)]
+            rows = [(f"  {name:<19}", printable(value)) for name, value in shown]
             lines += table_lines(rows, width) if rows else []
             lines += [f"  ! {printable(sentence)}" for sentence in inspected.unfit]
             blocks.append("\n".join(lines))
@@ -383,18 +353,19 @@ def told_once(hosts: Sequence[InspectedHost]) -> tuple[InspectedHost, ...]:
     Two network namespaces of one machine may share an undo log. Each puts back its own settings,
     and reports those of the other as settings that it cannot put back.
     """
-    own = {item.key for host in hosts for item in host.tried if item.is_own}
+
+    def key(item: PutBack) -> tuple[str, str]:
+        """The entry: its file, whose name is random, and its id."""
+        return item.leftover.file, item.leftover.entry
+
+    own = {key(item) for host in hosts for item in host.tried if item.is_own}
     results: list[InspectedHost] = []
     for host in hosts:
-        other_hosts = [item for item in host.tried if not item.is_own and item.key in own]
-        faults = {item.fault for item in other_hosts}
-        results.append(
-            replace(
-                host,
-                unfit=tuple(sentence for sentence in host.unfit if sentence not in faults),
-                tried=tuple(item for item in host.tried if item not in other_hosts),
-            )
-        )
+        others = [item for item in host.tried if not item.is_own and key(item) in own]
+        faults = {item.fault for item in others}
+        unfit = tuple(sentence for sentence in host.unfit if sentence not in faults)
+        tried = tuple(item for item in host.tried if item not in others)
+        results.append(replace(host, unfit=unfit, tried=tried))
     return tuple(results)
 
 
@@ -418,20 +389,18 @@ def inspect(
     lines: list[tuple[str, str]] = []
     unfit: list[str] = []
     tried: tuple[PutBack, ...] = ()
+    elsewhere = 0
     try:
         # Settings are put back before the facts are read, so that the facts are those of a run.
-        log = UndoLogState()
+        owner = owner or LockOwner(OWNER, secrets.token_hex(4), host.name)
         try:
-            log = put_back(agent, owner or LockOwner(OWNER, secrets.token_hex(4), host.name))
+            tried, elsewhere = put_back(agent, owner)
         except ProbeError as error:
             unfit.append(f"its undo log cannot be read: {error.detail or error.word}")
-        tried = log.tried
         unfit += [item.fault for item in tried if item.fault is not None]
         lines += _lines_about(agent)
-        if log.elsewhere:
-            left = (
-                f"another machine uses the same one, and has left {many(log.elsewhere, 'setting')}"
-            )
+        if elsewhere:
+            left = f"another machine uses the same one, and has left {many(elsewhere, 'setting')}"
             lines.append(("undo log", f"{left} in it: run `netlab hosts` for that machine"))
         system = str(agent.hello.get("os"))
         if OS_OF_PROBE.get(system) != host.os:
