@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from functools import partial
-from types import FrameType, TracebackType
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from types import FrameType
+from typing import Any, ParamSpec, TypeVar
 
 from netlab.errors import HostError, Interrupted, ProbeError
 
@@ -61,7 +61,7 @@ def interruptible(within_s: float = END_S) -> Iterator[None]:
     ending = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
     watch = _Watch(ending, within_s)
     old_handlers = {number: signal.signal(number, watch.handle) for number in ending}
-    before_fd = signal.set_wakeup_fd(watch.notice, warn_on_full_buffer=False)
+    before_fd = signal.set_wakeup_fd(watch.notice.fileno(), warn_on_full_buffer=False)
     try:
         with shielded_at_the_end():
             yield
@@ -70,7 +70,7 @@ def interruptible(within_s: float = END_S) -> Iterator[None]:
             for number, handler in old_handlers.items():
                 signal.signal(number, handler)
             signal.set_wakeup_fd(before_fd)
-            watch.end()
+            watch.notice.close()  # ends its thread
 
 
 def raise_swallowed() -> None:
@@ -136,11 +136,7 @@ def _raise_held() -> None:
     global _held
     if _held is not None and not _shielded:
         number, _held = _held, None
-        raise _interrupted(number)
-
-
-def _interrupted(number: int) -> Interrupted:
-    return Interrupted(number, f"ended by {signal.Signals(number).name}")
+        raise Interrupted(number, f"ended by {signal.Signals(number).name}")
 
 
 class _Watch:
@@ -150,15 +146,10 @@ class _Watch:
         self.first: int | None = None
         self._ending = frozenset(ending)
         self._within_s = within_s
-        self._heard, notice = socket.socketpair()
-        notice.setblocking(False)
-        self._notice = notice
+        self._heard, self.notice = socket.socketpair()
+        """``notice``: the system writes the number of each signal to it."""
+        self.notice.setblocking(False)
         threading.Thread(target=self._watch, daemon=True).start()
-
-    @property
-    def notice(self) -> int:
-        """File descriptor that the system writes the number of each signal to."""
-        return self._notice.fileno()
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
         """Python's signal handler: it runs in the main thread."""
@@ -169,15 +160,9 @@ class _Watch:
         elif self.first is not None:
             _raise_held()  # if ``_raise_soon`` has sent this signal again
             return  # the watching thread decides whether it is a second signal
-        self.first = number
-        if _shielded or _in_hook:
-            _held = number
-            return
-        raise _interrupted(number)
-
-    def end(self) -> None:
-        """Stop the thread, if no signal came."""
-        self._notice.close()
+        self.first = _held = number
+        if not _in_hook:
+            _raise_held()
 
     def _watch(self) -> None:
         first = self._next(None)
@@ -188,7 +173,12 @@ class _Watch:
         second: int | None = first
         while second == first and time.monotonic() < began_s + SAME_WISH_S:
             second = self._next(max(0.0, began_s + self._within_s - time.monotonic()))
-        _leave(second or first)
+        # To exit at once is safe: agents end when their input is closed, and the journal needs no
+        # last entry. The cursor of the terminal, which a progress bar hides, is shown again.
+        with suppress(OSError, ValueError):
+            if os.isatty(2) and select.select([], [2], [], 0)[1]:
+                os.write(2, SHOW_CURSOR)
+        os._exit(128 + (second or first))
 
     def _next(self, within_s: float | None) -> int | None:
         """The next signal that ends the process; ``None`` if none comes in time or by ``end``."""
@@ -199,16 +189,6 @@ class _Watch:
             if received[0] in self._ending:
                 return received[0]
         return None
-
-
-def _leave(number: int) -> NoReturn:
-    """Exit at once. This is safe: agents end when their input is closed, and the journal needs no
-    last entry. The cursor of the terminal, which a progress bar hides, is shown again.
-    """
-    with suppress(OSError, ValueError):
-        if os.isatty(2) and select.select([], [2], [], 0)[1]:
-            os.write(2, SHOW_CURSOR)
-    os._exit(128 + number)
 
 
 P = ParamSpec("P")
@@ -259,12 +239,7 @@ class DaemonExecutor(Executor):
             if not future.cancelled():
                 future.exception()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Wait for the calls. After an exception do not wait; cancel those that have not begun."""
         self.shutdown(wait=kind is None, cancel_futures=kind is not None)
 

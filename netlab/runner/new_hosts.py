@@ -58,11 +58,8 @@ def shared_networks(hosts: Sequence[FoundHost]) -> tuple[SharedNetwork, ...]:
         for address in found_host.addresses:
             members.setdefault(address.network, {}).setdefault(found_host.host.name, address)
     networks = [SharedNetwork(name, its) for name, its in members.items() if len(its) > 1]
-
-    def rank(shared: SharedNetwork) -> tuple[int, int]:
-        return -len(shared.members), ipaddress.ip_network(shared.network).version
-
-    return tuple(sorted(networks, key=rank))
+    networks.sort(key=lambda it: (-len(it.members), ipaddress.ip_network(it.network).version))
+    return tuple(networks)
 
 
 def with_addresses(
@@ -97,10 +94,7 @@ def free_name(name: str, names: Container[str]) -> str:
 
 def inventory_text(hosts: Sequence[Host], words: Mapping[str, str]) -> str:
     """The text of ``lab.yaml``: one line per host, below a comment with its description."""
-    lines = [
-        "# The hosts of this lab, as netlab found them. Every key: docs/hosts.md",
-        "hosts:",
-    ]
+    lines = ["# The hosts of this lab, as netlab found them. Every key: docs/hosts.md", "hosts:"]
     for host in hosts:
         description = words.get(host.name)
         lines += [f"  # {description}"] if description else []

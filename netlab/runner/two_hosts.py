@@ -70,19 +70,11 @@ def common_networks(
     Loopback, link-local and single addresses (``/32``) are of no use between two hosts.
     """
     pairs = [
-        Common(
-            str(server_interface.ip),
-            str(client_interface.ip),
-            str(server_interface.network),
-            device,
-            own,
-        )
-        for device, server_interface in _addresses(server)
-        for own, client_interface in _addresses(client)
-        if server_interface.version == client_interface.version
-        and server_interface.network == client_interface.network
-        and server_interface.ip != client_interface.ip
-        and ip_version in (None, server_interface.version)
+        Common(str(there.ip), str(here.ip), str(there.network), server_device, client_device)
+        for server_device, there in _addresses(server)
+        for client_device, here in _addresses(client)
+        if there.network == here.network and there.ip != here.ip
+        if ip_version in (None, there.version)
     ]
     # If a host has several addresses in one network, the first one is taken.
     by_network = {pair.network: pair for pair in reversed(pairs)}
@@ -91,10 +83,8 @@ def common_networks(
 
 def addresses_of(facts: Mapping[str, Any]) -> tuple[HostAddress, ...]:
     """The host's addresses that another host may reach."""
-    return tuple(
-        HostAddress(device, str(local.ip), str(local.network))
-        for device, local in _addresses(facts)
-    )
+    its = _addresses(facts)
+    return tuple(HostAddress(device, str(local.ip), str(local.network)) for device, local in its)
 
 
 def has_address(facts: Mapping[str, Any], address: str) -> bool:
@@ -169,16 +159,13 @@ def entry_of(host: Host) -> Mapping[str, Any]:
     if host.mirror is not None:
         entry["mirror"] = {"address": host.mirror.address, "port": host.mirror.port}
     if host.serves:
-        entry["serves"] = {
-            name: destination(at.address, at.port) for name, at in host.serves.items()
-        }
+        served = host.serves.items()
+        entry["serves"] = {name: destination(at.address, at.port) for name, at in served}
     if host.has_agent:
         entry["addresses"] = {name: list(listed) for name, listed in host.addresses.items()}
     optional = {"machine": host.machine, "identity": host.identity, "host_key": host.host_key}
-    entry |= {name: value for name, value in optional.items() if value is not None}
-    if host.ports is not None:
-        entry["port_range"] = host.ports
-    return entry
+    optional["port_range"] = host.ports
+    return entry | {name: value for name, value in optional.items() if value is not None}
 
 
 def flow(value: Any) -> str:
@@ -227,16 +214,16 @@ class Question:
     def test(self, ip_version: int) -> Mapping[str, Any]:
         """The entry of ``tests:`` in the matrix, which measures what this question asks for."""
         if self.latency:
-            return {
-                "test": "round_trip",
-                "protocol": self.protocol,
-                "message_size": self.message_bytes or PING_BYTES,
-            }
+            size = self.message_bytes or PING_BYTES
+            return {"test": "round_trip", "protocol": self.protocol, "message_size": size}
         if self.load:
             idle = f"{IDLE_S:g}s"
             load = self._streams(ip_version)
             return {"test": "latency_under_load", "load": load, "idle": idle, "after": idle}
-        adaptive = {"receive": "adaptive"} if self.asks_for_capacity else {}
+        # The highest possible throughput: the receiver chooses its receive call, which streams that
+        # share threads cannot.
+        is_capacity = self.rate is None and self.streams <= STREAMS_WITH_A_THREAD
+        adaptive = {"receive": "adaptive"} if is_capacity else {}
         return {"test": "stream", **self._streams(ip_version), **adaptive}
 
     @property
@@ -256,13 +243,6 @@ class Question:
             **({} if self.rate is None else {"rate": self.rate}),
         }
 
-    @property
-    def asks_for_capacity(self) -> bool:
-        """Whether to measure the highest possible throughput: the receiver then chooses its receive
-        call (``adaptive``), which streams that share threads cannot.
-        """
-        return self.rate is None and self.streams <= STREAMS_WITH_A_THREAD
-
 
 def matrix_text(
     question: Question, server: Host, client: Host, link: Link | None, ip_version: int
@@ -275,15 +255,12 @@ def matrix_text(
         **({} if question.load else {"warm_up": f"{WARM_UP_S:g}s"}),
         **({} if ip_version == 4 else {"ip": ip_version}),
     }
-    link_lines: list[str] = []
-    if link is not None:
-        rates = {"rate": round(link.rate_bit_per_s), "mtu": link.mtu_bytes}
-        link_lines = [f"link: {flow(rates)}"]
+    rates = link and {"rate": round(link.rate_bit_per_s), "mtu": link.mtu_bytes}
     lines = [
         f"title: {flow(f'{question.what}, {question.protocol}, {between}')}",
         "hosts:",
         *host_lines([server, client]),
-        *link_lines,
+        *([f"link: {flow(rates)}"] if rates else []),
         f"pairings: [{server.name}+{client.name}]",
         f"defaults: {flow(defaults)}",
         "tests:",
@@ -357,11 +334,7 @@ class Between:
 
 
 def _common(
-    agents: AgentGroup,
-    server: Host,
-    client: Host,
-    between: Between,
-    choose: Choose,
+    agents: AgentGroup, server: Host, client: Host, between: Between, choose: Choose
 ) -> Common:
     """The addresses to measure between. Raises HostError and UsageError."""
     to = between.to or next(iter(server.service_addresses), None)
@@ -370,12 +343,10 @@ def _common(
         if not has_address(server_facts, to):
             words = address_words(server_facts)
             raise UsageError(f"--to {to}: {server.name} does not have this address; it has {words}")
-        common = routed(to, agents.facts(client, to))
-        if common is None:
+        if (common := routed(to, agents.facts(client, to))) is None:
             raise UsageError(f"--to {to}: {client.name} has no route to this address")
         return common
-    common = _in_inventory(server, client, between.ip_version)
-    if common is not None:
+    if (common := _in_inventory(server, client, between.ip_version)) is not None:
         return common
     server_facts, client_facts = agents.facts(server), agents.facts(client)
     networks = common_networks(server_facts, client_facts, between.ip_version)
@@ -392,7 +363,7 @@ def _common(
 
 def _in_inventory(server: Host, client: Host, ip_version: int | None) -> Common | None:
     """The first network in which the inventory has an address of both hosts, if there is one."""
-    if (server.local and not client.local) or (client.local and not server.local):
+    if server.local is not client.local:
         own = server if server.local else client
         if set(own.addresses) == {"loopback"}:
             return None
@@ -414,10 +385,10 @@ def link_of(ways: Sequence[Mapping[str, Any]]) -> Link | None:
 
     ``ways``: the facts of each host, with its route to the other host.
     """
-    speeds = [facts.get("interface_speed_bit_per_s") for facts in ways]
-    mtus = [facts.get("interface_mtu_bytes") for facts in ways]
     if any(facts.get("interface_driver") in VIRTUAL_DRIVERS for facts in ways):
         return None
+    speeds = [facts.get("interface_speed_bit_per_s") for facts in ways]
+    mtus = [facts.get("interface_mtu_bytes") for facts in ways]
     rates = [float(speed) for speed in speeds if isinstance(speed, int | float) and speed > 0]
     sizes = [mtu for mtu in mtus if isinstance(mtu, int)]
     if not len(rates) == len(sizes) == len(ways):
