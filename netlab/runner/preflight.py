@@ -535,20 +535,24 @@ def _check(
                 f"nothing from {address_words})"
             )
         else:
-            name, program = listener.name, listener.agent.probe_path or "PATH OF netprobe.exe"
-            remedy = f"open the ports in the firewall of {name}, and name them with `port_range:`"
-            if listener.agent.host.os == "W":
-                remedy = (
-                    f"allow the probe on {name}, as its administrator: netsh advfirewall firewall "
-                    f'add rule name=netlab dir=in action=allow program="{program}"'
-                )
             result = (
                 f"{way} is blocked ({fault.word}, from {connector.address} to {address_words}); "
-                f"{remedy}"
+                f"{_remedy(listener.agent)}"
             )
         listener.agent.start("stop", test=receive_test.id, abort=1)
         return result, blocked
     return None
+
+
+def _remedy(agent: Agent) -> str:
+    """How a person can let a test through the firewall of its listening side."""
+    name = agent.host.name
+    if agent.host.os != "W":
+        return f"open the ports in the firewall of {name}, and name them with `port_range:`"
+    return (
+        f"allow the probe on {name}, as its administrator: netsh advfirewall firewall add rule "
+        f'name=netlab dir=in action=allow program="{agent.probe_path or "PATH OF netprobe.exe"}"'
+    )
 
 
 def _first(pending: Pending, kind: str, timeout_s: float) -> Mapping[str, Any]:
