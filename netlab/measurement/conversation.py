@@ -14,15 +14,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from netlab import clock
 from netlab.errors import HostGone, ProbeError
-from netlab.kinds import ROWS, Setup, Stream
+from netlab.kinds import ROWS, Setup
 from netlab.remote.agent import Agent
 from netlab.remote.answers import BAD_ANSWER, GONE, Inbox, Pending, decimal, fault_in
 from netlab.trial.record import REASONS, reason_of
-from netlab.trial.settings import Ask, Level, SettingRow, Settings
+from netlab.trial.settings import Ask, SettingRow, Settings
 
 
 def can(agent: Agent, capability: str) -> bool:
@@ -41,9 +41,13 @@ def request_keys(setup: Setup, agent: Agent, *roles: str) -> dict[str, Any]:
     kind: Any = type(setup)
     for name, row, asks in _asked(kind, roles):
         level = getattr(setup, name)
-        if level is not None and heeds(row, setup.protocol, agent):
-            for ask in asks:
-                keys |= _key(ask, row, level)
+        if level is None or not heeds(row, setup.protocol, agent):
+            continue
+        for ask in asks:
+            if ask.when is not None and level == ask.when:
+                keys[ask.key] = 1
+            elif ask.when is None and level != ask.unless:
+                keys[ask.key] = decimal(level) if row.type is float else level
     return keys
 
 
@@ -51,34 +55,22 @@ def request_keys(setup: Setup, agent: Agent, *roles: str) -> dict[str, Any]:
 def _asked(
     kind: type[Settings], roles: tuple[str, ...]
 ) -> tuple[tuple[str, SettingRow, tuple[Ask, ...]], ...]:
-    """The settings of a kind of test that become keys for an end with these roles: name, row, and
-    the keys.
-    """
-    rows = ((name, ROWS[name]) for name in kind.names())
-    asked = (
-        (name, row, tuple(ask for ask in row.asks if not {*ask.of.split()}.isdisjoint(roles)))
-        for name, row in rows
-    )
-    return tuple(entry for entry in asked if entry[2])
+    """The settings that become keys for an end with these roles: name, row, and the keys."""
+    asked = []
+    for name in kind.names():
+        asks = [ask for ask in ROWS[name].asks if not {*ask.of.split()}.isdisjoint(roles)]
+        if asks:
+            asked.append((name, ROWS[name], tuple(asks)))
+    return tuple(asked)
 
 
 def heeds(row: SettingRow, protocol: str, agent: Agent) -> bool:
-    """Whether an end applies a setting: the protocol has the setting, and the system of this end
-    supports it.
-
-    Windows, for example, lets no program choose its congestion control; the record shows that.
+    """Whether an end applies a setting: the protocol has the setting, and the end's system supports
+    it. Windows, for example, lets no program choose its congestion control.
     """
     need = row.need
     knows = need is None or need.vital or can(agent, need.capability)
     return knows and row.only_of in (None, protocol)
-
-
-def _key(ask: Ask, row: SettingRow, level: Level) -> Mapping[str, Any]:
-    if ask.when is not None:
-        return {ask.key: 1} if level == ask.when else {}
-    if level == ask.unless:
-        return {}
-    return {ask.key: decimal(level) if row.type is float else level}  # type: ignore[arg-type]
 
 
 def in_order(keys: Mapping[str, Any], order: str) -> dict[str, Any]:
@@ -88,8 +80,7 @@ def in_order(keys: Mapping[str, Any], order: str) -> dict[str, Any]:
 
 
 CONTROLLER_SLACK_S = 5.0
-"""How long the controller (this process) waits for the last records after the probes' own
-deadline."""
+"""How long this process waits for the last records after the probes' own deadline."""
 
 MIRROR_SLACK_S = 2.0
 """Time between the deadlines of the asking end and of the mirror, which must not end first."""
@@ -146,12 +137,20 @@ class Conversation:
     no other conversation."""
     connector: ConversationEnd
     listener: ConversationEnd | None
-    """``None`` if the listener runs no agent; ``to`` is then its address."""
     to: str = ""
-    """``ADDRESS:PORT`` of a listener without an agent."""
+    """``ADDRESS:PORT`` of a listener without an agent, for which ``listener`` is ``None``."""
     connecting: Mapping[str, Any] = field(default_factory=dict)
     """Keys for the connecting side only: its port, its interface."""
     aborted: bool = False
+
+    @classmethod
+    def between(
+        cls, setup: Setup, connects: str, server: ConversationEnd, client: ConversationEnd
+    ) -> Self:
+        """The conversation of two agents. ``connects``: the side that connects."""
+        listener, connector = (client, server) if connects == "server" else (server, client)
+        connecting = request_keys(setup, connector.agent, "connect")
+        return cls("", connector, listener, connecting=connecting)
 
     @property
     def sides(self) -> tuple[ConversationEnd, ...]:
@@ -218,14 +217,12 @@ class Conversation:
 
 
 OnProgress = Callable[[ConversationEnd, Mapping[str, Any]], None]
-Arrivals = queue.SimpleQueue[tuple[Pending, Mapping[str, Any]]]
-"""Records of all ends in the order of their arrival, each with the request that it answers."""
 
 
 def drive(
     conversations: Sequence[Conversation],
     deadline_s: float,
-    on_progress: OnProgress,
+    on_progress: OnProgress = lambda _side, _record: None,
     on_begun: Callable[[], None] = lambda: None,
 ) -> None:
     """Run conversations at the same time until all have ended.
@@ -234,71 +231,54 @@ def drive(
     limit of the tests at the probes. ``on_begun`` is called after the requests to the listening
     sides and before any end sends. Requests that ``on_begun`` makes therefore delay nothing.
     """
-    arrivals: Arrivals = queue.SimpleQueue()
+    arrivals: queue.SimpleQueue[tuple[Pending, Mapping[str, Any]]] = queue.SimpleQueue()
+    ends = [(conversation, side) for conversation in conversations for side in conversation.sides]
 
     def inbox(pending: Pending, record: Mapping[str, Any]) -> None:
         arrivals.put((pending, record))
+
+    def arrived(give_up: float) -> tuple[Conversation, ConversationEnd, Mapping[str, Any]]:
+        pending, record = clock.get(arrivals, max(0.0, give_up - clock.monotonic()))
+        conversation, side = next(end for end in ends if end[1].pending is pending)
+        return conversation, side, record
+
+    def abort() -> None:
+        for conversation in conversations:
+            if not conversation.aborted:
+                conversation.abort()
 
     try:
         for conversation in conversations:
             conversation.begin(inbox)
         on_begun()
         give_up = clock.monotonic() + deadline_s + CONTROLLER_SLACK_S
-        while late := _running(conversations):
+        while late := [side for _, side in ends if not side.ended]:
             try:
-                pending, record = clock.get(arrivals, max(0.0, give_up - clock.monotonic()))
+                conversation, side, record = arrived(give_up)
             except queue.Empty:
                 raise _overdue(late) from None
-            conversation, side = _end_of(pending, conversations)
             conversation.handle(side, record, inbox)
             if record["type"] == GONE:
                 raise HostGone(str(record["detail"]))
             if record["type"] == "progress":
                 on_progress(side, record)
             if side.fault is not None:
-                _abort(conversations)
+                abort()
     except Exception:
-        _end(conversations, arrivals, inbox)
+        # Otherwise, after the loss of one host, the probe at the other end would continue into the
+        # time of the next trial.
+        abort()
+        give_up = clock.monotonic() + ENDS_S
+        with suppress(queue.Empty):
+            while not all(side.ended for _, side in ends):
+                conversation, side, record = arrived(give_up)
+                conversation.handle(side, record, inbox)
         raise
-    _raise_worst(conversations)
-
-
-def _running(conversations: Sequence[Conversation]) -> list[ConversationEnd]:
-    return [side for one in conversations for side in one.sides if not side.ended]
-
-
-def _end_of(
-    pending: Pending, conversations: Sequence[Conversation]
-) -> tuple[Conversation, ConversationEnd]:
-    return next(
-        (conversation, side)
-        for conversation in conversations
-        for side in conversation.sides
-        if side.pending is pending
-    )
-
-
-def _abort(conversations: Sequence[Conversation]) -> None:
-    for conversation in conversations:
-        if not conversation.aborted:
-            conversation.abort()
-
-
-def _end(conversations: Sequence[Conversation], arrivals: Arrivals, inbox: Inbox) -> None:
-    """End the remaining tests. Otherwise, after the loss of one host, the probe at the other end
-    would continue into the time of the next trial.
-    """
-    _abort(conversations)
-    give_up = clock.monotonic() + ENDS_S
-    with suppress(queue.Empty):
-        while _running(conversations):
-            pending, record = clock.get(arrivals, max(0.0, give_up - clock.monotonic()))
-            conversation, side = _end_of(pending, conversations)
-            conversation.handle(side, record, inbox)
+    if faults := [side.fault for _, side in ends if side.fault is not None]:
+        raise min(faults, key=_rank)
 
 
 def _overdue(late: Sequence[ConversationEnd]) -> ProbeError:
-    """The fault of ends that are over their deadline."""
     detail = "no last record from the probe after its own deadline"
     for side in late:
         if side.agent.skipped_lines > side.skipped_lines:
@@ -307,18 +287,10 @@ def _overdue(late: Sequence[ConversationEnd]) -> ProbeError:
     return ProbeError(late[0].agent.host.name, "deadline", detail=detail)
 
 
-def _raise_worst(conversations: Sequence[Conversation]) -> None:
-    """Raise the fault that explains the most, if there are faults; see ``_rank``."""
-    sides = [side for conversation in conversations for side in conversation.sides]
-    faults = [side.fault for side in sides if side.fault is not None]
-    if faults:
-        raise min(faults, key=_rank)
-
-
 def _rank(fault: ProbeError) -> int:
-    """The rank of a fault: the fault with the lowest rank explains the most. A fault that makes the
-    test impossible explains more than others. A reason in ``FOLLOWING`` explains less. `stopped`
-    explains nothing, because netlab itself stopped that end.
+    """The fault with the lowest rank explains the most. A fault that makes the test impossible
+    explains more than others. A reason in ``FOLLOWING`` explains less. `stopped` explains nothing,
+    because netlab itself stopped that end.
     """
     if REASONS[reason_of(fault.word)].impossible:
         return 0
@@ -333,69 +305,9 @@ def destination(address: str, ports: object) -> str:
     return f"[{address}]:{ports}" if version == 6 else f"{address}:{ports}"
 
 
-def opened_by(
-    connects: str, *, server: ConversationEnd, client: ConversationEnd
-) -> tuple[ConversationEnd, ConversationEnd]:
-    """(listener, connector). ``connects``: the side that connects, ``client`` or ``server``."""
-    return (client, server) if connects == "server" else (server, client)
-
-
 PROBE_SLACK_S = 10.0
 """Time after the warm-up and the window (the time that is measured) at which a probe's own deadline
 ends the test."""
 
 COUNT_DEADLINE_S = 600.0
 """Deadline of a trial that ends after a number of messages."""
-
-
-@dataclass(slots=True)
-class Flow(Conversation):
-    """Messages one way, between a listening and a connecting side."""
-
-    stopped: bool = False
-    on_stop: Callable[[], None] = lambda: None
-    """Called after the sender was told to stop."""
-
-    @property
-    def sender(self) -> ConversationEnd:
-        """The end that sends."""
-        return next(side for side in self.sides if side.verb == "send")
-
-    @property
-    def receiver(self) -> ConversationEnd:
-        """The end that receives."""
-        return next(side for side in self.sides if side.verb == "receive")
-
-    def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        """Stop the sender after the receiver's record `window`; stop the receiver after the
-        sender's record `result`.
-        """
-        kind = record["type"]
-        if kind == "window" and side is self.receiver:
-            if not self.stopped and not self.sender.ended:
-                self.stopped = True
-                self.stop(self.sender)
-                self.on_stop()
-        elif kind == "result" and side is self.sender and not self.receiver.ended:
-            self.stop(self.receiver, sent=record.get("sent_messages", 0))
-
-
-_KEYS = (
-    "kind proto token message streams deadline seconds count warm_up socket_buffer nodelay "
-    "dont_fragment dscp congestion rate message_rate method spin poll adapt cpu cpus"
-)
-
-
-def keys_of(stream: Stream, verb: str, end: str, agent: Agent, token: str) -> dict[str, Any]:
-    """Keys of the request ``verb`` to ``end`` (``server`` or ``client``), except those that say how
-    the streams are opened.
-    """
-    keys = {**stream.keys(), "token": token, "deadline": decimal(deadline_s(stream))}
-    return in_order(keys | request_keys(stream, agent, verb, end), _KEYS)
-
-
-def deadline_s(stream: Stream) -> float:
-    """The probe's time limit, in seconds, for a trial with these settings."""
-    if stream.duration_s is None:
-        return COUNT_DEADLINE_S
-    return stream.warm_up_s + stream.duration_s + PROBE_SLACK_S

@@ -8,19 +8,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
 from netlab.kinds import KINDS, RoundTrip, Stream
-from netlab.measurement import (
-    latency_under_load,
-    payload_search,
-    round_trip,
-    stream,
-    throughput_search,
-)
+from netlab.measurement import payload_search, round_trip, stream, throughput_search
 from netlab.measurement.conversation import (
     COUNT_DEADLINE_S,
     MIRROR_SLACK_S,
@@ -28,7 +22,6 @@ from netlab.measurement.conversation import (
     Conversation,
     ConversationEnd,
     drive,
-    opened_by,
     request_keys,
 )
 from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
@@ -36,9 +29,6 @@ from netlab.remote.answers import BAD_ANSWER, DETAIL_CHARACTERS, decimal
 from netlab.results.value_types import misfit
 from netlab.terminal import excerpt
 from netlab.trial.record import REASONS, Record, Status, Value, reason_of, utc_now
-
-if TYPE_CHECKING:
-    from netlab.measurement.tool_engine import ToolEngine
 
 ValuesOf = Callable[[Trial, Ends, OnGoodput], Mapping[str, Value]]
 """Measures one trial on its two hosts and returns the values of its record.
@@ -64,18 +54,17 @@ def conversed(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
         return ConversationEnd(agent, verb, ends.address(end, setup), keys)
 
     server, client = side("server"), side("client")
-    listener, connector = opened_by(ends.connects(setup.protocol), server=server, client=client)
-    connecting = request_keys(setup, connector.agent, "connect")
+    conversation = Conversation.between(setup, ends.connects(setup.protocol), server, client)
 
     def on_progress(end: ConversationEnd, record: Mapping[str, Any]) -> None:
         if end is client:
             live(trial.cell, so_far(record))
 
-    drive([Conversation("", connector, listener, connecting=connecting)], limit_s, on_progress)
+    drive([conversation], limit_s, on_progress)
     of_client, of_server = client.result or {}, server.result or {}
     values: dict[str, Value] = {n: of_client[n] for n in kind.figures if n in of_client}
     values |= of_connection("", of_client, of_server)
-    values["connected_by"] = "client" if connector is client else "server"
+    values["connected_by"] = "client" if conversation.connector is client else "server"
     values |= prefixed("client_", {n: v for n, v in of_client.items() if n not in kind.figures})
     return values | prefixed("server_", of_server)
 
@@ -86,7 +75,7 @@ PROCEDURES: dict[str, ValuesOf] = {
     "exchange": round_trip.values_of,
     "payload_search": payload_search.values_of,
     "throughput_search": throughput_search.values_of,
-    "latency_under_load": latency_under_load.values_of,
+    "latency_under_load": stream.values_under_load,
 }
 """Procedure that a kind of test names → the function that measures it with netlab's own probe."""
 
@@ -139,12 +128,12 @@ def engine_of(cell: Cell) -> ValuesOf:
     setup = cell.setup
     if not isinstance(setup, Stream | RoundTrip) or setup.engine is None:
         return PROCEDURES[KINDS[cell.test].procedure]
-    return _tool_engine(setup.engine).values_of
+    return _of_tool(setup.engine)
 
 
 @cache
-def _tool_engine(name: str) -> ToolEngine:
+def _of_tool(name: str) -> ValuesOf:
     from netlab.measurement.tool_engine import ToolEngine
     from netlab.measurement.tools import TOOLS
 
-    return ToolEngine(TOOLS[name])
+    return ToolEngine(TOOLS[name]).values_of

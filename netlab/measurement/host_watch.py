@@ -7,6 +7,7 @@ does not answer, it has no figures, and the trial is measured anyway.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,14 +19,11 @@ from netlab.remote.agent import ANSWER_S, Agent
 from netlab.remote.answers import Pending
 from netlab.trial.host_counters import (
     Counters,
-    Cpu,
     Watched,
     counters_in,
     cpu_between,
     cpu_in,
-    dropped_between,
     drops_in,
-    paused_between,
 )
 from netlab.trial.record import Value
 
@@ -88,28 +86,20 @@ class Watch:
         watched = {}
         for key, (agent, _) in self.routes.items():
             of_end = results.get(key, ())
-            drops: dict[str, int] = {}
-            pauses: dict[str, int] = {}
-            if key in self.before and key in counters:
-                drops = dropped_between(self.before[key], counters[key])
-                pauses = paused_between(self.before[key], counters[key])
+            before, after = (
+                readings.get(key, Counters({})) for readings in (self.before, counters)
+            )
+            drops, pauses = before.until(after)
             if (at_socket := dropped_at_socket(of_end)) is not None:
                 drops["socket"] = at_socket
-            if key in WHOSE:
-                cpu = next(filter(None, map(cpu_in, of_end)), None)
-            else:
-                cpu = self._cpu_of_observed(key)
+            cpu = next(filter(None, map(cpu_in, of_end)), None)
+            if key in self.sent and key in self.before:
+                # From before the streams were opened until the last frame had been sent.
+                with suppress(HostGone, ProbeError):
+                    sent = counters_in([self.sent[key].record(ANSWER_S)])
+                    cpu = cpu_between(self.before[key], sent)
             watched[key] = Watched(agent.host.name, cpu, drops, pauses)
         return watched
-
-    def _cpu_of_observed(self, key: str) -> Cpu | None:
-        """The load from before the streams were opened until the last frame had been sent."""
-        if key not in self.sent or key not in self.before:
-            return None
-        try:
-            return cpu_between(self.before[key], counters_in([self.sent[key].record(ANSWER_S)]))
-        except (HostGone, ProbeError):
-            return None
 
     def _read(self) -> dict[str, Counters]:
         """Key of each host that answers → its counters."""
@@ -161,7 +151,7 @@ class DropWatch:
             except (HostGone, ProbeError):
                 continue
             first, last = map(drops_in, facts)
-            drops, pauses = dropped_between(first, last), paused_between(first, last)
+            drops, pauses = first.until(last)
             # Only if all readings are of the device that the stream uses are they the stream's.
             devices = {reading.get("route_interface") for reading in facts}
             if len(devices | ({self._bound(end)} - {None})) != 1:

@@ -81,7 +81,7 @@ class Direction:
         )
         within_s = setup.timeout_s + SETTLE_S[setup.protocol]
         exchange = exchange_of(round_trip, self.ends, within_s=within_s)
-        drive([exchange], within_s, lambda _side, _record: None)
+        drive([exchange], within_s)
         mirror = exchange.mirror
         answered = mirror.result or {} if mirror is not None else {}
         self.results[message_bytes] = exchange.asker.result or {}, answered
@@ -108,16 +108,12 @@ class Direction:
 
     def fragments(self, message_bytes: int) -> dict[str, Value]:
         """Whether a UDP message that is too long for one packet passes if it may be fragmented, and
-        both hosts' counts of its fragments.
-
-        Hosts count no fragments of a message that must not be fragmented, even if it arrives.
+        both hosts' counts of its fragments: they count none if it must not be fragmented.
         """
         try:
             self.exchange(message_bytes, whole=False)
         except ProbeError as fault:
-            if fault.word in UNHEARD["UDP"]:
-                return {"next_passed": False}
-            return {}
+            return {"next_passed": False} if fault.word in UNHEARD["UDP"] else {}
         asker, mirror = self.results[message_bytes]
         return {"next_passed": True} | {
             f"next_{prefix}{name}": value
@@ -149,18 +145,14 @@ def sweep(
                 Trial(cell, trial.number), ends, lambda _cell, totals: live(trial.cell, totals)
             )
         except ProbeError:
-            failed.append(message_bytes)
-            continue
+            values = {}
         rate = values.get("throughput_bit_per_s")
         if isinstance(rate, int | float):
             sizes.append(message_bytes)
             rates.append(float(rate))
         else:
             failed.append(message_bytes)
-    swept: dict[str, Value] = {
-        "sweep_message_bytes": sizes,
-        "sweep_throughput_bit_per_s": rates,
-    }
+    swept: dict[str, Value] = {"sweep_message_bytes": sizes, "sweep_throughput_bit_per_s": rates}
     return swept | ({"sweep_failed_message_bytes": failed} if failed else {})
 
 
@@ -171,26 +163,17 @@ def sizes_around(payload_bytes: int, protocol: str, ip_version: IpVersion) -> tu
     two fragments is included. Its size is not twice ``payload_bytes``: only the first fragment has
     a UDP header, and over IPv6 each fragment has a fragment header.
     """
-    frame_payload = payload_bytes
-    sizes = {frame_payload + step for step in (-2, -1, 0, 1, 2)} | {
-        2 * frame_payload + step for step in (-1, 0, 1)
-    }
-    sizes |= {frame_payload * quarters // 4 for quarters in (1, 2, 3, 5, 6, 7)}
+    sizes = {payload_bytes + step for step in (-2, -1, 0, 1, 2)}
+    sizes |= {2 * payload_bytes + step for step in (-1, 0, 1)}
+    sizes |= {payload_bytes * quarters // 4 for quarters in (1, 2, 3, 5, 6, 7)}
     most_bytes = STREAM_MOST_BYTES
     if protocol == "UDP":
         most_bytes = MAX_DATAGRAM_BYTES[ip_version]
-        two = _in_two_fragments(frame_payload, ip_version)
+        # Some systems fragment so that the last packet carries up to 7 bytes more.
+        room = payload_bytes + UDP_BYTES - FRAGMENT_HEADER_BYTES[ip_version]
+        two = 2 * (room // 8 * 8) - UDP_BYTES
         sizes |= {two, two + 1}
     return tuple(sorted(size for size in sizes if 1 <= size <= most_bytes))
-
-
-def _in_two_fragments(payload_bytes: int, ip_version: IpVersion) -> int:
-    """The longest UDP message in two packets of the MTU that ``payload_bytes`` fills.
-
-    Some systems fragment so that the last packet carries up to 7 bytes more.
-    """
-    room = payload_bytes + UDP_BYTES - FRAGMENT_HEADER_BYTES[ip_version]
-    return 2 * (room // 8 * 8) - UDP_BYTES
 
 
 DOUBTS = 2
@@ -205,32 +188,22 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     setup = trial.cell.setup
     assert isinstance(setup, PayloadSearch)  # noqa: S101  (for the type checker)
     search = _search_tcp if setup.protocol == "TCP" else _search_udp
-    server_direction, client_direction = Direction(setup, ends), Direction(setup, ends.reversed())
-    to_server = search(server_direction)
+    to_server, to_client = Direction(setup, ends), Direction(setup, ends.reversed())
+    payload_bytes, of_server = search(to_server)
     values: dict[str, Value] = {"connected_by": ends.connects(setup.protocol)}
-    to_client = search(client_direction)
-    values |= to_server.values | _beyond(server_direction, to_server.payload_bytes)
-    values |= _to_client(to_client.values | _beyond(client_direction, to_client.payload_bytes))
+    client_payload_bytes, of_client = search(to_client)
+    values |= of_server | _beyond(to_server, payload_bytes)
+    values |= _to_client(of_client | _beyond(to_client, client_payload_bytes))
     if setup.capture:
-        values |= _captured(server_direction, to_server.payload_bytes, trial)
-        values |= _to_client(
-            _captured(client_direction, to_client.payload_bytes, trial, "to-client-")
-        )
+        values |= _captured(to_server, payload_bytes, trial)
+        values |= _to_client(_captured(to_client, client_payload_bytes, trial, "to-client-"))
     if setup.sweep:
-        values |= sweep(trial, setup, to_server.payload_bytes, ends, live)
+        values |= sweep(trial, setup, payload_bytes, ends, live)
     return values
 
 
-@dataclass(frozen=True, slots=True)
-class _DirectionResult:
-    """The result of one direction."""
-
-    payload_bytes: int
-    values: dict[str, Value]
-
-
-def _search_udp(path: Direction) -> _DirectionResult:
-    """Search with messages that must not be fragmented."""
+def _search_udp(path: Direction) -> tuple[int, dict[str, Value]]:
+    """The largest payload, and all values; with messages that must not be fragmented."""
     version = path.setup.ip_version
     headers_bytes = IP_BYTES[version] + UDP_BYTES
     most_bytes = MAX_DATAGRAM_BYTES[version]
@@ -246,7 +219,7 @@ def _search_udp(path: Direction) -> _DirectionResult:
     values["lost_probes"] = path.lost
     if interface_mtu_bytes is not None:
         values["interface_mtu_bytes"] = interface_mtu_bytes
-    return _DirectionResult(limit.message_bytes, values)
+    return limit.message_bytes, values
 
 
 def whole_messages(path: Direction, interface_mtu_bytes: int | None) -> Callable[[int], SizeTry]:
@@ -281,8 +254,9 @@ def whole_messages(path: Direction, interface_mtu_bytes: int | None) -> Callable
     return attempt
 
 
-def _search_tcp(path: Direction) -> _DirectionResult:
-    """Search with a segment as long as the connection's MSS, and with shorter ones if it is lost.
+def _search_tcp(path: Direction) -> tuple[int, dict[str, Value]]:
+    """As ``_search_udp``, with a segment as long as the connection's MSS, and with shorter ones if
+    it is lost.
 
     A small TCP window also keeps segments short, for example on the loopback. In this case the
     result is the MSS, read after the connection has carried more data, because one message does not
@@ -290,7 +264,10 @@ def _search_tcp(path: Direction) -> _DirectionResult:
     """
     asking_bytes = LEAST_MESSAGE_BYTES["TCP"]
     path.exchange(asking_bytes)
-    by_window = _bound_by_window(path.results[asking_bytes][0])
+    first, _ = path.results[asking_bytes]
+    segment_bytes, window_bytes = first.get("tcp_end_snd_mss"), first.get("tcp_end_snd_wnd")
+    # Linux sends segments of at most half of the peer's window.
+    by_window = segment_bytes and window_bytes and 2 * segment_bytes >= window_bytes - 1
     if by_window:
         asking_bytes = WINDOW_FILLING_BYTES
         path.exchange(asking_bytes)
@@ -336,15 +313,7 @@ def _search_tcp(path: Direction) -> _DirectionResult:
         options_bytes = TIMESTAMPS_BYTES if connection["tcp_timestamps"] else 0
         headers_bytes = IP_BYTES[path.setup.ip_version] + TCP_BYTES + options_bytes
         values["path_mtu_bytes"] = limit.message_bytes + headers_bytes
-    return _DirectionResult(limit.message_bytes, values)
-
-
-def _bound_by_window(result: Mapping[str, Any]) -> bool:
-    """Whether a small TCP window of the peer keeps segments short: Linux sends segments of at most
-    half of this window.
-    """
-    segment_bytes, window_bytes = result.get("tcp_end_snd_mss"), result.get("tcp_end_snd_wnd")
-    return bool(segment_bytes and window_bytes and 2 * segment_bytes >= window_bytes - 1)
+    return limit.message_bytes, values
 
 
 def _of_limit(limit: Limit) -> dict[str, Value]:

@@ -12,7 +12,7 @@ import ipaddress
 import secrets
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -43,7 +43,6 @@ from netlab.measurement.conversation import (
     drive,
     heeds,
     in_order,
-    opened_by,
     request_keys,
 )
 from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
@@ -121,30 +120,22 @@ def exchange_of(
         echo = ends.mirror
     if echo is not None:
         del asking["token"]
-        return Exchange(
-            name="",
-            connector=ConversationEnd(
-                client, "ask", ends.address("client", setup), asking | {"peer": "echo"}
-            ),
-            listener=None,
-            to=destination(echo.address, echo.port),
-            connecting=request_keys(setup, client, "connect"),
-            silence_s=_silence_s(setup),
-        )
-    server = ends.agent_of_server
-    answering = keys_of(setup, "mirror", "server", server, token)
-    answering["deadline"] = decimal(limit_s + MIRROR_SLACK_S)
+        asking["peer"] = "echo"
     asker = ConversationEnd(client, "ask", ends.address("client", setup), asking)
-    mirror = ConversationEnd(server, "mirror", ends.address("server", setup), answering)
-    connects = ends.connects(setup.protocol) if isinstance(setup, RoundTrip) else "client"
-    listener, connector = opened_by(connects, server=mirror, client=asker)
-    return Exchange(
-        name="",
-        listener=listener,
-        connector=connector,
-        connecting=request_keys(setup, connector.agent, "connect"),
-        silence_s=_silence_s(setup),
-    )
+    timeout_s, connects = 0.0, "client"
+    if isinstance(setup, RoundTrip):
+        timeout_s, connects = setup.timeout_s, ends.connects(setup.protocol)
+    if echo is not None:
+        to = destination(echo.address, echo.port)
+        exchange = Exchange("", asker, None, to, request_keys(setup, client, "connect"))
+    else:
+        server = ends.agent_of_server
+        answering = keys_of(setup, "mirror", "server", server, token)
+        answering["deadline"] = decimal(limit_s + MIRROR_SLACK_S)
+        mirror = ConversationEnd(server, "mirror", ends.address("server", setup), answering)
+        exchange = Exchange.between(setup, connects, mirror, asker)
+    exchange.silence_s = setup.warm_up_s + max(SILENCE_S, 10 * timeout_s)
+    return exchange
 
 
 _KEYS = (
@@ -162,11 +153,6 @@ def keys_of(setup: Asking, verb: str, end: str, agent: Agent, token: str) -> dic
     return in_order(keys | request_keys(setup, agent, verb, end), _KEYS)
 
 
-def _silence_s(setup: Asking) -> float:
-    timeout_s = setup.timeout_s if isinstance(setup, RoundTrip) else 0.0
-    return setup.warm_up_s + max(SILENCE_S, 10 * timeout_s)
-
-
 def deadline_s(setup: Asking) -> float:
     """Time limit in seconds of a trial with these settings at the asking end."""
     if setup.duration_s is not None:
@@ -178,18 +164,9 @@ def deadline_s(setup: Asking) -> float:
 
 
 HEADLINE = (
-    "transactions_per_s",
-    "transactions",
-    "lost_messages",
-    "elapsed_ns",
-    "rtt_count",
-    "rtt_min_ns",
-    "rtt_max_ns",
-    "rtt_mean_ns",
-    "rtt_sum_ns",
-    "rtt_histogram",
-    "rtt_histogram_bits",
-    "first_rtt_ns",
+    *("transactions_per_s", "transactions", "lost_messages", "elapsed_ns"),
+    *("rtt_count", "rtt_min_ns", "rtt_max_ns", "rtt_mean_ns", "rtt_sum_ns"),
+    *("rtt_histogram", "rtt_histogram_bits", "first_rtt_ns"),
 )
 """The main values of the asking end; its other values get the prefix ``client_``."""
 
@@ -199,20 +176,14 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     setup = trial.cell.setup
     assert isinstance(setup, RoundTrip | Connect)  # noqa: S101  (for the type checker)
 
-    def on_progress(exchange: Exchange) -> OnProgress:
-        def report(side: ConversationEnd, record: Mapping[str, Any]) -> None:
-            if side is exchange.asker:
-                live(trial.cell, so_far(record))
-
-        return report
+    def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:
+        if side.verb == "ask":
+            live(trial.cell, so_far(record))
 
     if isinstance(setup, RoundTrip) and setup.mirror is not None:
-        # Imported here, because a run without such mirrors does not need this module.
-
-        reflection = reflected(setup, ends, on_progress)
-        return _values(reflection.exchange, setup) | reflection.values
+        return _reflected(setup, ends, on_progress)
     exchange = exchange_of(setup, ends)
-    drive([exchange], deadline_s(setup), on_progress(exchange))
+    drive([exchange], deadline_s(setup), on_progress)
     return _values(exchange, setup)
 
 
@@ -255,19 +226,8 @@ LAST_S = 4.0
 WORDS_MOST = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Reflection:
-    """A trial with a named mirror: the exchange, and the values of the mirror's side."""
-
-    exchange: Exchange
-    values: dict[str, Value]
-    """The values of the mirror's side, with their names in a record."""
-
-
-def reflected(
-    setup: RoundTrip, ends: Ends, on_progress: Callable[[Exchange], OnProgress]
-) -> Reflection:
-    """Measure one trial with the mirror that its settings name.
+def _reflected(setup: RoundTrip, ends: Ends, on_progress: OnProgress) -> dict[str, Value]:
+    """The values of one trial with the mirror that its settings name.
 
     Raises ProbeError (``program-missing``, ``mirror-failed``, and the reasons of any round trip)
     and HostGone.
@@ -280,17 +240,24 @@ def reflected(
         try:
             _knock(setup, ends, service, program)
             exchange = exchange_of(setup, ends, echo=service)
-            with _stack_time(setup, ends, mirror, service) as stack:
-                drive([exchange], deadline_s(setup), on_progress(exchange))
+            with _stack_time(setup, ends, mirror, service) as stack_values:
+                drive([exchange], deadline_s(setup), on_progress)
         except ProbeError as error:
-            _raise_if_ended(mirror, server, program, error)
-            raise
-    values = stack.values()
+            if program is None or not program.ends_within(DIES_S):
+                raise
+            # The end of the program explains the error.
+            result = program.result or {}
+            is_killed = "signal" in result
+            how = f"signal {result['signal']}" if is_killed else f"exit code {result['exit_code']}"
+            last_words = f": {program.last_words}" if program.last_words else ""
+            detail = excerpt(f"{mirror.name} ended ({how}){last_words}", WORDS_MOST)
+            raise ProbeError(server.host.name, "mirror-failed", detail=detail) from error
+    values = _values(exchange, setup) | stack_values
     if program is not None:
         values["server_engine_command"] = excerpt(" ".join(program.words), WORDS_MOST)
         if program.cpu_ns is not None:
             values["server_engine_cpu_ns"] = program.cpu_ns
-    return Reflection(exchange, values)
+    return values
 
 
 @contextmanager
@@ -331,7 +298,7 @@ def _knock(setup: RoundTrip, ends: Ends, service: Service, program: Program | No
     while True:
         exchange = exchange_of(one, ends, within_s=BEGINS_S, echo=service)
         try:
-            drive([exchange], BEGINS_S, lambda _side, _record: None)
+            drive([exchange], BEGINS_S)
         except ProbeError as error:
             has_ended = program is not None and program.ends_within(0.0)
             if has_ended or clock.monotonic() > give_up:
@@ -343,58 +310,22 @@ def _knock(setup: RoundTrip, ends: Ends, service: Service, program: Program | No
         clock.sleep(KNOCK_S / 2)
 
 
-def _raise_if_ended(
-    mirror: NamedMirror, server: Agent, program: Program | None, error: ProbeError
-) -> None:
-    """If the mirror's program has ended, raise ProbeError with the last line that it printed: the
-    end of the program explains ``error``.
-    """
-    if program is None or not program.ends_within(DIES_S):
-        return
-    result = program.result or {}
-    how = f"signal {result['signal']}" if "signal" in result else f"exit code {result['exit_code']}"
-    last_words = f": {program.last_words}" if program.last_words else ""
-    detail = excerpt(f"{mirror.name} ended ({how}){last_words}", WORDS_MOST)
-    raise ProbeError(server.host.name, "mirror-failed", detail=detail) from error
-
-
-class _StackWatch:
-    """The capture at the mirror's interface, or why there is none."""
-
-    def __init__(self, service: Service, device: str = "", why: str = "") -> None:
-        self._service = service
-        self._device = device
-        self._why = why
-        self.pcap = b""
-
-    def values(self) -> dict[str, Value]:
-        """The values about the time in the stack; empty if this time was not requested."""
-        if not self._device and not self._why:
-            return {}
-        try:
-            frames = [*captured_frames(self.pcap)] if self._device else []
-        except ValueError as error:
-            frames, self._why = [], str(error)
-        times = stack_times_ns(frames, self._service.address, self._service.port)
-        if times:
-            stack = {f"server_{name}": value for name, value in stack_values(times).items()}
-            return {"stack_timed": True, **stack}
-        none = f"no request and its answer were captured at {self._device}"
-        return {"stack_timed": False, "capture_reason": excerpt(self._why or none, WORDS_MOST)}
-
-
 @contextmanager
 def _stack_time(
     setup: RoundTrip, ends: Ends, mirror: NamedMirror, service: Service
-) -> Iterator[_StackWatch]:
+) -> Iterator[dict[str, Value]]:
     """While the context lasts, capture the mirror's frames if the trial requests the time in the
-    stack.
+    stack. The dictionary has the values about this time when the context has ended.
     """
+    values: dict[str, Value] = {}
     if not setup.stack_time or setup.protocol != "UDP":
-        yield _StackWatch(service)
+        yield values
         return
     server = ends.agent_of_server
     capture: Capture | None = None
+    device, why = "", ""
+    captured: list[CapturedFrame] = []
+    pcap = b""
     try:
         device = interface_to(server, ends.address("client", setup))
         device = mirror.interface or device
@@ -402,16 +333,26 @@ def _stack_time(
         host = service.address.partition("%")[0]
         frames = ["udp", "and", "host", host, "and", "port", str(service.port)]
         capture = started(server, device, options, frames, deadline_s(setup) + LAST_S)
-        watch = _StackWatch(service, device)
     except NoCapture as error:
-        watch = _StackWatch(service, why=str(error))
+        why = str(error)
     try:
-        yield watch
+        yield values
         if capture is not None:
-            watch.pcap = capture.finish(QUIET_S, LAST_S)
+            pcap = capture.finish(QUIET_S, LAST_S)
     finally:
         if capture is not None:
             capture.end()
+    try:
+        captured = [*captured_frames(pcap)] if capture is not None else []
+    except ValueError as error:
+        why = str(error)
+    times = stack_times_ns(captured, service.address, service.port)
+    values["stack_timed"] = bool(times)
+    if times:
+        values |= {f"server_{name}": value for name, value in stack_values(times).items()}
+    else:
+        none = f"no request and its answer were captured at {device}"
+        values["capture_reason"] = excerpt(why or none, WORDS_MOST)
 
 
 PAYLOAD_BYTES = 16
@@ -420,15 +361,6 @@ request there."""
 
 _UDP, _FRAGMENT = 17, 44
 _V6_BYTES = 40
-
-
-@dataclass(frozen=True, slots=True)
-class _Datagram:
-    source: tuple[bytes, int]
-    destination: tuple[bytes, int]
-    """Packed address and port."""
-    payload: bytes
-    """The first bytes of the payload."""
 
 
 def stack_times_ns(frames: Sequence[CapturedFrame], address: str, port: int) -> list[int]:
@@ -443,16 +375,18 @@ def stack_times_ns(frames: Sequence[CapturedFrame], address: str, port: int) -> 
     requested_ns: dict[tuple[tuple[bytes, int], bytes], int] = {}
     times: list[int] = []
     for frame in frames:
-        packet = ip_packet(frame)
-        datagram = None if packet is None else _datagram(packet)
-        if datagram is None:
-            continue
-        if datagram.destination == mirror:
-            requested_ns[datagram.source, datagram.payload] = frame.at_ns
-        elif datagram.source == mirror:
-            at_ns = requested_ns.pop((datagram.destination, datagram.payload), None)
-            if at_ns is not None and frame.at_ns >= at_ns:
-                times.append(frame.at_ns - at_ns)
+        for source, target, udp in _udp(ip_packet(frame) or b""):
+            if len(udp) < 8:
+                continue
+            ports = struct.unpack_from(">HH", udp)
+            sender, receiver = (source, ports[0]), (target, ports[1])
+            payload = bytes(udp[8 : 8 + PAYLOAD_BYTES])
+            if receiver == mirror:
+                requested_ns[sender, payload] = frame.at_ns
+            elif sender == mirror:
+                at_ns = requested_ns.pop((receiver, payload), None)
+                if at_ns is not None and frame.at_ns >= at_ns:
+                    times.append(frame.at_ns - at_ns)
     return times
 
 
@@ -473,16 +407,6 @@ def stack_values(times_ns: Sequence[int]) -> dict[str, Value]:
         "stack_histogram_bits": BITS,
         "stack_stamps": "capture",
     }
-
-
-def _datagram(packet: bytes) -> _Datagram | None:
-    """The UDP datagram that begins in an IP packet; ``None`` if no datagram begins in it."""
-    for source, target, udp in _udp(packet):
-        if len(udp) >= 8:
-            source_port, target_port = struct.unpack_from(">HH", udp)
-            payload = bytes(udp[8 : 8 + PAYLOAD_BYTES])
-            return _Datagram((source, source_port), (target, target_port), payload)
-    return None
 
 
 def _udp(packet: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:

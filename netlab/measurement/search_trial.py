@@ -31,17 +31,7 @@ from netlab.kinds.throughput_search.rate_search import (
     worst,
 )
 from netlab.kinds.throughput_search.settings import LEARN_S
-from netlab.measurement.conversation import (
-    Conversation,
-    ConversationEnd,
-    Flow,
-    OnProgress,
-    can,
-    drive,
-    keys_of,
-    opened_by,
-    request_keys,
-)
+from netlab.measurement.conversation import ConversationEnd, OnProgress, can, drive
 from netlab.measurement.ends import (
     AHEAD_A_TRIAL_S,
     START_AHEAD_S,
@@ -53,6 +43,7 @@ from netlab.measurement.ends import (
     so_far,
 )
 from netlab.measurement.host_watch import WHOSE, Watch, dropped_at_socket
+from netlab.measurement.stream import Flow, keys_of
 from netlab.remote.answers import decimal
 from netlab.trial.host_counters import Watched
 from netlab.trial.record import REASONS, Value, reason_of
@@ -68,7 +59,6 @@ SLACK_S = 5.0
 
 SENDERS = {"client-sends": ("client",), "server-sends": ("server",), "both": ("client", "server")}
 """Direction → the ends that send."""
-
 
 Starts = Mapping[str, int]
 """Sending end, ``client`` or ``server`` → its start by its own monotonic clock, ns."""
@@ -93,12 +83,8 @@ class Offered:
     """Counts of each direction."""
     hosts: Mapping[str, Watched]
     """``client``, ``server``, ``observed_1`` … → load and drops of the host."""
-    effective: Mapping[str, Value] = field(default_factory=dict)
+    effective: Mapping[str, Value]
     """Effective values of the settings at both ends of each direction, by the names of a record."""
-
-
-def _nothing() -> None:
-    """Default of ``on_sent``."""
 
 
 @dataclass(slots=True)
@@ -107,7 +93,7 @@ class LoadFlow(Flow):
 
     longest_ns: int = 0
     """Time after which the sender is stopped."""
-    on_sent: Callable[[], None] = _nothing
+    on_sent: Callable[[], None] = lambda: None
     """Called when the last frame has been sent."""
 
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
@@ -129,7 +115,7 @@ def learn(setup: ThroughputSearch, ends: Ends, load: OfferedLoad, line_per_s: fl
     frames = max(2, setup.streams, round(rate * LEARN_S))
     flows = flows_of(setup, ends, OfferedLoad(frames, rate, frames / rate))
     try:
-        drive(flows, lives_s(setup, frames / rate), lambda _side, _record: None)
+        drive(flows, lives_s(setup, frames / rate))
     except ProbeError as fault:
         if fault.word != "no-traffic":
             raise
@@ -166,7 +152,12 @@ def offer(
             raise
         if flows[0].sender.result is None:
             raise
-    hosts = watch.end(_results(flows, ends))
+    sides = [side for flow in flows for side in flow.sides if side.result is not None]
+    results = {
+        end: [side.result or {} for side in sides if side.agent is ends.agent_of(end)]
+        for end in WHOSE
+    }
+    hosts = watch.end(results)
     return Offered(_accounts(flows, hosts), hosts, _effective(flows))
 
 
@@ -190,19 +181,18 @@ def flows_of(
         message_rate_per_s=load.frames_per_s,
         dont_fragment=all(can(ends.agent_of(end), "dont-fragment") for end in WHOSE),
     )
-    sample: dict[str, Any] = (
-        {} if setup.burst is None or load.frames_per_s is None else {"burst": setup.burst}
-    )
-    receiving: dict[str, Any] = {} if residual_s is None else {"drain": decimal(residual_s)}
     common: dict[str, Any] = {"deadline": decimal(lives_s(setup, load.duration_s))}
+    sending = dict(common)
+    if setup.burst is not None and load.frames_per_s is not None:
+        sending["burst"] = setup.burst
+    receiving = common if residual_s is None else common | {"drain": decimal(residual_s)}
     if starts is None:
         starts = _starts_soon(setup, ends) if setup.direction == "both" else {}
     ahead_s = START_AHEAD_S if starts else 0.0
     flows = []
     for sender in SENDERS[setup.direction]:
         begin = {"start_ns": starts[sender]} if sender in starts else {}
-        more = {"send": common | sample | begin, "receive": common | receiving}
-        flow = _flow(sender, stream, ends, more)
+        flow = _flow(sender, stream, ends, {"send": sending | begin, "receive": receiving})
         flow.longest_ns = round(1e9 * (load.duration_s + OVER_S + ahead_s))
         flows.append(flow)
     return flows
@@ -225,11 +215,7 @@ def _flow(
         keys = keys_of(stream, verb, end, agent, token) | dict(more[verb])
         return ConversationEnd(agent, verb, ends.address(end, stream), keys)
 
-    listener, connector = opened_by(
-        ends.connects("UDP"), server=side("server"), client=side("client")
-    )
-    connecting = request_keys(stream, connector.agent, "connect")
-    return LoadFlow("", connector, listener, connecting=connecting)
+    return LoadFlow.between(stream, ends.connects("UDP"), side("server"), side("client"))
 
 
 def clocks(setup: ThroughputSearch, ends: Ends) -> Starts:
@@ -238,32 +224,25 @@ def clocks(setup: ThroughputSearch, ends: Ends) -> Starts:
     return {end: ends.agent_of(end).clock_offset().offset_ns for end in senders}
 
 
-def starts_at(offsets_ns: Mapping[str, int], start_ns: int) -> Starts:
-    """A start by the controller's clock, converted to each sender's clock."""
-    return {end: start_ns + offset for end, offset in offsets_ns.items()}
-
-
 def _starts_soon(setup: ThroughputSearch, ends: Ends) -> Starts:
     offsets_ns = clocks(setup, ends)
-    return starts_at(offsets_ns, clock.monotonic_ns() + round(1e9 * START_AHEAD_S))
-
-
-def _results(flows: Sequence[Conversation], ends: Ends) -> dict[str, list[Mapping[str, Any]]]:
-    """``client`` or ``server`` → the results of its probe."""
-    return {
-        end: [
-            side.result
-            for flow in flows
-            for side in flow.sides
-            if side.agent is ends.agent_of(end) and side.result is not None
-        ]
-        for end in WHOSE
-    }
+    start_ns = clock.monotonic_ns() + round(1e9 * START_AHEAD_S)
+    return {end: start_ns + offset_ns for end, offset_ns in offsets_ns.items()}
 
 
 def _accounts(flows: Sequence[Flow], hosts: Mapping[str, Watched]) -> tuple[Counts, ...]:
     """The counts of each direction, with the drops of our own hosts."""
-    accounts = [_counts(flow) for flow in flows]
+    accounts = []
+    for flow in flows:
+        sender, receiver = flow.sender.result or {}, flow.receiver.result or {}
+        counts = Counts(
+            sent=sender["sent_messages"],
+            received=receiver.get("total_messages", 0),
+            sent_span_ns=max(0, sender["last_send_ns"] - sender["first_send_ns"]),
+            received_span_ns=receiver.get("elapsed_ns", 0),
+            own_drops=dropped_at_socket([receiver]) or 0,
+        )
+        accounts.append(counts)
     # The drop counters of an interface or a backlog contain the drops of both directions.
     shared = shared_drops(
         [max(0, counts.lost - counts.own_drops) for counts in accounts],
@@ -272,18 +251,6 @@ def _accounts(flows: Sequence[Flow], hosts: Mapping[str, Watched]) -> tuple[Coun
     return tuple(
         replace(counts, own_drops=counts.own_drops + own)
         for counts, own in zip(accounts, shared, strict=True)
-    )
-
-
-def _counts(flow: Flow) -> Counts:
-    """The counts of one direction, with the drops of its receiving socket."""
-    sender_result, receiver_result = flow.sender.result or {}, flow.receiver.result or {}
-    return Counts(
-        sent=sender_result["sent_messages"],
-        received=receiver_result.get("total_messages", 0),
-        sent_span_ns=max(0, sender_result["last_send_ns"] - sender_result["first_send_ns"]),
-        received_span_ns=receiver_result.get("elapsed_ns", 0),
-        own_drops=dropped_at_socket([receiver_result]) or 0,
     )
 
 
@@ -327,18 +294,12 @@ class LineRate:
 
 
 @dataclass(frozen=True, slots=True)
-class PairResult:
+class PairResult(Offered):
     """The result of one pair of hosts in a trial."""
 
-    accounts: tuple[Counts, ...]
-    """Counts of each direction."""
-    hosts: Mapping[str, Watched]
-    """``client``, ``server``, ``observed_1`` … → load and drops of the host."""
     verdict: TryVerdict
     forwarded_share: float | None
     """Rate at which frames arrived, as a share of the line rate; ``None``: unknown."""
-    effective: Mapping[str, Value]
-    """Effective values of the settings at both ends, by the names of a record."""
     outran: bool
     """Whether the sender passed frames to its system faster than the line carries them."""
     other_link: bool
@@ -359,19 +320,9 @@ class TrialResult:
     """Results of this pair of hosts and then of the pairs that search together with it."""
 
     @property
-    def accounts(self) -> tuple[Counts, ...]:
-        """Counts of this pair's directions."""
-        return self.said[0].accounts
-
-    @property
-    def hosts(self) -> Mapping[str, Watched]:
-        """Key of a host of this pair → its load and drops."""
-        return self.said[0].hosts
-
-    @property
-    def effective(self) -> Mapping[str, Value]:
-        """Effective values of this pair's settings."""
-        return self.said[0].effective
+    def own(self) -> PairResult:
+        """The result of this pair of hosts."""
+        return self.said[0]
 
     @property
     def verdict(self) -> TryVerdict:
@@ -386,7 +337,7 @@ class TrialResult:
     @property
     def sent_per_s(self) -> float | None:
         """Frames per second sent, of the slower direction."""
-        return least(counts.sent_per_s() for counts in self.accounts)
+        return least(counts.sent_per_s() for counts in self.own.accounts)
 
     def as_try(self, next_rate: NextRate) -> RateTry:
         """The trial as a step of the search."""
@@ -423,9 +374,7 @@ class _Ready:
 
 @dataclass(slots=True)
 class TrialRunner:
-    """Measures the trials of one search, and notes whether the link limits its senders to the line
-    rate.
-    """
+    """Measures the trials of one search, and notes whether the link limits its senders."""
 
     setup: ThroughputSearch
     cell: Cell
@@ -448,7 +397,19 @@ class TrialRunner:
 
         A trial without a result is tried again a few times; ProbeError if no attempt has a result.
         """
-        load, criteria = self._terms(float(share), full=full)
+        full_s = self.setup.duration_s or 0.0
+        duration_s = full_s if full else self.setup.search_duration_s or full_s
+        per_s = float(share) * self.line.frames_per_s
+        frames = max(2, self.setup.streams, round(per_s * duration_s))
+        has_schedule = share < 1 or not self.link_paces
+        load = OfferedLoad(frames, per_s if has_schedule else None, frames / per_s)
+        criteria = Criteria(
+            offered_per_s=per_s,
+            line_per_s=self.line.frames_per_s,
+            step_share=self.setup.resolution,
+            duration_s=load.duration_s,
+            acceptable_loss=self.setup.acceptable_loss,
+        )
         for attempts_left in range(BEARABLE, -1, -1):
             outcomes = self._attempt(load, criteria)
             faults = [outcome for outcome in outcomes if isinstance(outcome, ProbeError)]
@@ -461,20 +422,15 @@ class TrialRunner:
                 continue
             results = tuple(outcome for outcome in outcomes if isinstance(outcome, PairResult))
             if load.frames_per_s is None and any(result.outran for result in results):
-                self._note_outrun(results)
+                # Only the second such trial has an effect: a single one also occurs over a link of
+                # exactly the stated rate.
+                if self.outran_before:
+                    self.link_paces = False
+                    self.other_link = any(result.other_link for result in results)
+                self.outran_before = True
                 return self.trial(share, full=full)
             return TrialResult(share, full, load, results)
         raise AssertionError("unreachable")
-
-    def _note_outrun(self, results: tuple[PairResult, ...]) -> None:
-        """Note a trial whose sender was faster than the line. Only the second such trial has an
-        effect: a single such trial also occurs over a link of exactly the stated rate.
-        """
-        if not self.outran_before:
-            self.outran_before = True
-            return
-        self.link_paces = False
-        self.other_link = any(result.other_link for result in results)
 
     def _attempt(
         self, load: OfferedLoad, criteria: Criteria
@@ -485,7 +441,10 @@ class TrialRunner:
         no pair waits for another pair that has already begun its next trial.
         """
         try:
-            ready: _Ready | ProbeError = self._ready(load)
+            learn(self.setup, self.ends, load, self.line.frames_per_s)
+            several = len(self.participant.rendezvous.names) > 1
+            offsets_ns = clocks(self.setup, self.ends) if several else None
+            ready: _Ready | ProbeError = _Ready(Watch.begin(self.ends, self.setup), offsets_ns)
         except ProbeError as fault:
             ready = fault
         meeting = self.participant.meet(ready)
@@ -498,13 +457,6 @@ class TrialRunner:
             outcome = fault
         return self.participant.meet(outcome).said
 
-    def _ready(self, load: OfferedLoad) -> _Ready:
-        """Let the device learn the addresses, and read all counters and clocks before a trial."""
-        learn(self.setup, self.ends, load, self.line.frames_per_s)
-        several = len(self.participant.rendezvous.names) > 1
-        offsets_ns = clocks(self.setup, self.ends) if several else None
-        return _Ready(Watch.begin(self.ends, self.setup), offsets_ns)
-
     def _measure(
         self,
         load: OfferedLoad,
@@ -516,18 +468,32 @@ class TrialRunner:
         starts = None
         if ready.offsets_ns is not None:
             ahead_s = START_AHEAD_S + AHEAD_A_TRIAL_S * (len(meeting.said) - 1)
-            starts = starts_at(ready.offsets_ns, meeting.over_ns + round(1e9 * ahead_s))
-        load_result = offer(
+            start_ns = meeting.over_ns + round(1e9 * ahead_s)
+            starts = {end: start_ns + offset_ns for end, offset_ns in ready.offsets_ns.items()}
+        offered = offer(
             self.setup, self.ends, load, self.on_progress, watch=ready.watch, starts=starts
         )
+        # Frames may go faster than the line carries them over a faster link, or into the socket and
+        # the queue of the sender. In both cases a schedule must limit the rate. If the early frames
+        # exceed the sender's buffer, the link is faster: a frame takes room there until it is sent.
+        per_s = OUTRUN * self.line.frames_per_s
+        outran = any((counts.sent_per_s() or 0.0) > per_s for counts in offered.accounts)
+        buffers_bytes = [
+            int(str(size))
+            for name, size in offered.effective.items()
+            if name.endswith("sender_send_buffer_bytes")
+        ]
+        held_frames = self.setup.streams * max(buffers_bytes, default=0) / self.setup.frame_bytes
+        early_share = 1 - 1 / OUTRUN
         return PairResult(
-            accounts=load_result.accounts,
-            hosts=load_result.hosts,
-            effective=load_result.effective,
-            verdict=judge(load_result.accounts, criteria),
-            forwarded_share=forwarded_share(load_result.accounts, criteria),
-            outran=(outran := self._outran(load_result.accounts)),
-            other_link=outran and self._beyond_socket(load_result),
+            offered.accounts,
+            offered.hosts,
+            offered.effective,
+            verdict=judge(offered.accounts, criteria),
+            forwarded_share=forwarded_share(offered.accounts, criteria),
+            outran=outran,
+            other_link=outran
+            and any(held_frames < counts.sent * early_share for counts in offered.accounts),
         )
 
     def offer(self, load: OfferedLoad) -> Offered:
@@ -538,39 +504,3 @@ class TrialRunner:
         """Show the goodput in a progress record of the receiver."""
         if side.verb == "receive":
             self.live(self.cell, so_far(record))
-
-    def _terms(self, share: float, *, full: bool) -> tuple[OfferedLoad, Criteria]:
-        """The load of a trial, and the criteria of its verdict."""
-        full_s = self.setup.duration_s or 0.0
-        duration_s = full_s if full else self.setup.search_duration_s or full_s
-        per_s = share * self.line.frames_per_s
-        frames = max(2, self.setup.streams, round(per_s * duration_s))
-        has_schedule = share < 1 or not self.link_paces
-        load = OfferedLoad(frames, per_s if has_schedule else None, frames / per_s)
-        criteria = Criteria(
-            offered_per_s=per_s,
-            line_per_s=self.line.frames_per_s,
-            step_share=self.setup.resolution,
-            duration_s=load.duration_s,
-            acceptable_loss=self.setup.acceptable_loss,
-        )
-        return load, criteria
-
-    def _outran(self, accounts: tuple[Counts, ...]) -> bool:
-        """Whether frames were sent faster than the line carries them: over a faster link, or into
-        the socket and the queue of the sender. In both cases a schedule must limit the rate.
-        """
-        per_s = OUTRUN * self.line.frames_per_s
-        return any((counts.sent_per_s() or 0.0) > per_s for counts in accounts)
-
-    def _beyond_socket(self, load_result: Offered) -> bool:
-        """Whether the early frames exceed the sender's buffer, which proves a faster link: a frame
-        takes room in the buffer until it is on the link.
-        """
-        sizes = [
-            int(str(size))
-            for name, size in load_result.effective.items()
-            if name.endswith("sender_send_buffer_bytes")
-        ]
-        held_frames = self.setup.streams * max(sizes, default=0) / self.setup.frame_bytes
-        return any(held_frames < counts.sent * (1 - 1 / OUTRUN) for counts in load_result.accounts)

@@ -21,7 +21,6 @@ from netlab.experiment.schedule import Trial
 from netlab.kinds import RoundTrip, ThroughputSearch
 from netlab.kinds.throughput_search.rate_search import (
     VERDICTS,
-    Counts,
     NextRate,
     RateGrid,
     Search,
@@ -145,18 +144,15 @@ def _burst(runner: TrialRunner, frames: int) -> BurstOutcome:
     line_per_s = runner.line.frames_per_s
     load = OfferedLoad(frames, None if runner.link_paces else line_per_s, frames / line_per_s)
     try:
-        return _outcome(runner.offer(load).accounts, line_per_s)
+        accounts = runner.offer(load).accounts
     except ProbeError:
         return "failed"
-
-
-def _outcome(accounts: tuple[Counts, ...], line_per_s: float) -> BurstOutcome:
-    least_per_s = AT_LINE_RATE * line_per_s
-    slow = any((counts.sent_per_s() or line_per_s) < least_per_s for counts in accounts)
     if any(counts.lost > counts.own_drops for counts in accounts):
         return "lost"
     if any(counts.lost for counts in accounts):
         return "receiver-bound"
+    least_per_s = AT_LINE_RATE * line_per_s
+    slow = any((counts.sent_per_s() or line_per_s) < least_per_s for counts in accounts)
     return "generator-bound" if slow else "passed"
 
 
@@ -170,8 +166,6 @@ LEAST_REQUESTS_PER_S = 48.09
 MOST_REQUESTS_PER_S = 961.8
 
 TIMEOUT_S = 1.0
-
-P99 = Fraction(99, 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +220,7 @@ def latency_values(latencies: Sequence[LatencyAtLoad], failed: Sequence[float]) 
     losses = [at_load.lost_frames for at_load in latencies if at_load.lost_frames is not None]
     if len(losses) == len(latencies):
         values["latency_lost_frames"] = losses
-    for name, share in (("p50", Fraction(1, 2)), ("p99", P99)):
+    for name, share in (("p50", Fraction(1, 2)), ("p99", Fraction(99, 100))):
         percentiles = [histogram.percentile(share) for histogram in histograms]
         known_percentiles = [percentile for percentile in percentiles if percentile is not None]
         if len(known_percentiles) == len(percentiles):
@@ -280,14 +274,14 @@ def of_tries(prefix: str, line_per_s: float, trials: Sequence[TrialResult]) -> d
     """Lists with an entry for each trial, in the order of the trials. Counts of frames are sums
     over both directions. ``queue_ns`` is the queue of the direction that has the longer queue.
     """
-    queues = [max(counts.queue_ns(line_per_s) for counts in trial.accounts) for trial in trials]
+    of_trials = [trial.own.accounts for trial in trials]
     values: dict[str, Value] = {
         "line_share": [float(trial.share) for trial in trials],
         "duration_s": [trial.load.duration_s for trial in trials],
-        "sent_frames": [sum(a.sent for a in trial.accounts) for trial in trials],
-        "received_frames": [sum(a.received for a in trial.accounts) for trial in trials],
-        "own_drops": [sum(a.own_drops for a in trial.accounts) for trial in trials],
-        "queue_ns": queues,
+        "sent_frames": [sum(a.sent for a in accounts) for accounts in of_trials],
+        "received_frames": [sum(a.received for a in accounts) for accounts in of_trials],
+        "own_drops": [sum(a.own_drops for a in accounts) for accounts in of_trials],
+        "queue_ns": [max(a.queue_ns(line_per_s) for a in accounts) for accounts in of_trials],
         "verdict": [VERDICTS.index(trial.verdict) for trial in trials],
     }
     return {prefix + name: value for name, value in values.items()}
@@ -303,15 +297,17 @@ def of_hosts(
     """
     agents = [ends.client, ends.agent_of_server, *ends.observed]
     values: dict[str, Value] = {"one_machine": share_a_machine(agents)}
-    for key in trials[0].hosts:
+    for key, first in trials[0].own.hosts.items():
+        hosts = [trial.own.hosts[key] for trial in trials]
         if key not in WHOSE:
-            values[f"{key}_host"] = trials[0].hosts[key].name
-        last_cpu = next((cpu for trial in confirming[::-1] if (cpu := trial.hosts[key].cpu)), None)
+            values[f"{key}_host"] = first.name
+        confirming_cpus = (trial.own.hosts[key].cpu for trial in reversed(confirming))
+        last_cpu = next(filter(None, confirming_cpus), None)
         if last_cpu is not None:
             values[f"{key}_busy_share"] = last_cpu.busy_share
             values[f"{key}_busiest_core_share"] = last_cpu.busiest_core_share
             values[f"{key}_busiest_core"] = last_cpu.busiest_core
-        known_cpus = [cpu for trial in trials if (cpu := trial.hosts[key].cpu)]
+        known_cpus = [host.cpu for host in hosts if host.cpu is not None]
         if len(known_cpus) == len(trials):
             busy = [cpu.busiest_core_share for cpu in known_cpus]
             values[f"trial_{key}_busiest_core_share"] = busy
@@ -319,7 +315,6 @@ def of_hosts(
         stolen = [cpu.steal_share for cpu in known_cpus if cpu.steal_share is not None]
         if stolen:
             values[f"{key}_host_steal_share"] = max(stolen)
-        hosts = [trial.hosts[key] for trial in trials]
         for place in PLACES:
             drops = [host.dropped.get(place) for host in hosts]
             values |= _counts(f"{key}_{place}_dropped_frames", drops)
@@ -330,22 +325,16 @@ def of_hosts(
 
 
 def _counts(name: str, by_trial: Sequence[int | None]) -> dict[str, Value]:
-    """The sum of the counts, and the list of all counts if the sum is not 0. Nothing if a trial has
-    no count, because the sum would be incomplete.
-    """
+    """The sum of the counts, and their list if the sum is not 0; nothing if a count is missing."""
     frame_counts = [frames for frames in by_trial if frames is not None]
     if not frame_counts or len(frame_counts) < len(by_trial):
         return {}
-    return {
-        name: sum(frame_counts),
-        **({f"trial_{name}": frame_counts} if any(frame_counts) else {}),
-    }
+    every: dict[str, Value] = {f"trial_{name}": frame_counts} if any(frame_counts) else {}
+    return {name: sum(frame_counts), **every}
 
 
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
-    """The values of a search; ProbeError if the measuring hosts, and not the device, limited every
-    trial.
-    """
+    """The values of a search; ProbeError if the measuring hosts limited every trial."""
     setup = trial.cell.setup
     assert isinstance(setup, ThroughputSearch)  # noqa: S101  (for the type checker)
     line = line_of(setup, ends)
@@ -361,15 +350,20 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
         search = search.after(trials[-1].as_try(step))
     result = step
     limiting = _limiting(result, setup, trials)
+    cpu = None if limiting is None else limiting.cpu
     if result.number is None and result.limit != "device":
         lowest = format_share(float(grid.share(1)))
         detail = f"{result.limit} at every rate tried, down to {lowest} of the line rate"
-        raise ProbeError(
-            ends.client.host.name, "tester-bound", detail=detail + _busiest_core(limiting)
-        )
+        if limiting is not None and cpu is not None:
+            busy = f"{100 * cpu.busiest_core_share:.0f} %"
+            detail += f"; busiest core: CPU {cpu.busiest_core} of {limiting.name}, {busy}"
+        raise ProbeError(ends.client.host.name, "tester-bound", detail=detail)
     values = _of_result(result, grid, line, trials) | of_tries("trial_", line.frames_per_s, trials)
-    values |= of_hosts(trials, _confirming(result, grid, trials), ends) | _of_limiting(limiting)
-    values |= trials[-1].effective
+    values |= of_hosts(trials, _confirming(result, grid, trials), ends)
+    if limiting is not None and cpu is not None:
+        values |= {"limit_host": limiting.name, "limit_core": cpu.busiest_core}
+        values["limit_core_share"] = cpu.busiest_core_share
+    values |= trials[-1].own.effective
     if runner.other_link:
         values["link_paced"] = False
     if setup.together:
@@ -405,8 +399,7 @@ def _of_result(
         share = float(grid.share(search_result.number))
         values |= {"frames_per_s": share * line.frames_per_s, "line_share": share}
         rates = [trial.sent_per_s for trial in _confirming(search_result, grid, trials)]
-        known_rates = [rate for rate in rates if rate is not None]
-        if known_rates:
+        if known_rates := [rate for rate in rates if rate is not None]:
             values["sent_frames_per_s"] = min(known_rates)
     if search_result.upper is not None:
         share = float(grid.share(search_result.upper))
@@ -434,14 +427,11 @@ def _limiting(
     search_result: SearchResult, setup: ThroughputSearch, trials: Sequence[TrialResult]
 ) -> Watched | None:
     """The host that limited the rate, with its highest load in the trials that failed because of
-    this host.
-
-    A device can be the result only if it is an observed host. ``None``: unknown, or no host
-    limited the rate.
+    it; ``None``: unknown. A device can be the result only if it is an observed host.
     """
     senders = SENDERS[setup.direction]
     receivers = WHOSE if len(senders) > 1 else tuple(end for end in WHOSE if end not in senders)
-    observed = tuple(key for key in trials[0].hosts if key not in WHOSE)
+    observed = tuple(key for key in trials[0].own.hosts if key not in WHOSE)
     # If pairs search together, the host of any pair may have been the limit.
     results = [result for trial in trials for result in trial.said]
     blamed: Mapping[str, tuple[tuple[TryVerdict, ...], tuple[str, ...]]] = {
@@ -452,23 +442,6 @@ def _limiting(
     verdicts, keys = blamed.get(search_result.limit, ((), ()))
     failed = [result for result in results if result.verdict in verdicts]
     return busiest(result.hosts[key] for result in failed for key in keys)
-
-
-def _of_limiting(host: Watched | None) -> dict[str, Value]:
-    if host is None or host.cpu is None:
-        return {}
-    return {
-        "limit_host": host.name,
-        "limit_core": host.cpu.busiest_core,
-        "limit_core_share": host.cpu.busiest_core_share,
-    }
-
-
-def _busiest_core(host: Watched | None) -> str:
-    if host is None or host.cpu is None:
-        return ""
-    busy = f"{100 * host.cpu.busiest_core_share:.0f} %"
-    return f"; busiest core: CPU {host.cpu.busiest_core} of {host.name}, {busy}"
 
 
 def _losses(runner: TrialRunner) -> tuple[list[TrialResult], Fraction | None]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from netlab.errors import Fault, MatrixError
 from netlab.imports.common.tool_results import Parse, ToolResult
@@ -47,36 +48,40 @@ class ToolTrial:
         return test_of(self.setup)
 
 
-class ReadsOutputs(Protocol):
-    """Reads the standard output of the server and of the client."""
-
-    def __call__(self, trial: ToolTrial, /, *, server: str, client: str) -> ToolResult:
-        """The result. Raises MatrixError if these texts are not the output of the tool."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class Tool(ABC):
     """Another tool: the words that start it, and how its output is read."""
 
-    name: str
+    name: ClassVar[str]
     """Its name in the setting ``engine``."""
-    version_words: tuple[str, ...]
+    version_words: ClassVar[tuple[str, ...]]
     """The program and the options with which it prints its version."""
-    tried_version: str
+    tried_version: ClassVar[str]
     """The version with which netlab was tried. Another version may have other options or print
     something else."""
-    serves_once: bool
+    serves_once: ClassVar[bool]
     """Whether its server ends by itself after one test."""
-    follows: Mapping[tuple[str, str], frozenset[str]]
+    follows: ClassVar[Mapping[tuple[str, str], frozenset[str]]]
     """(Kind of test, protocol) that it can measure → the settings that it can follow."""
-    limits: Callable[[ToolSetup], Iterator[SettingFault]]
-    """The settings whose values it cannot follow, each with a sentence that says why."""
-    remarks: Callable[[ToolSetup], Iterator[str]]
-    """Sentences that state what it does differently from the settings, without ``OTHERWISE``."""
-    server_words: Callable[[ToolTrial], tuple[str, ...]]
-    """The program and its arguments at the server."""
-    client_words: Callable[[ToolTrial], tuple[str, ...]]
-    result: ReadsOutputs
+
+    @abstractmethod
+    def limits(self, setup: ToolSetup) -> Iterator[SettingFault]:
+        """The settings whose values it cannot follow, each with a sentence that says why."""
+
+    @abstractmethod
+    def remarks(self, setup: ToolSetup) -> Iterator[str]:
+        """Sentences on what it does differently from the settings, without ``OTHERWISE``."""
+
+    @abstractmethod
+    def server_words(self, trial: ToolTrial, /) -> tuple[str, ...]:
+        """The program and its arguments at the server."""
+
+    @abstractmethod
+    def client_words(self, trial: ToolTrial, /) -> tuple[str, ...]:
+        """The program and its arguments at the client."""
+
+    @abstractmethod
+    def result(self, trial: ToolTrial, /, *, server: str, client: str) -> ToolResult:
+        """The result in what the ends printed; MatrixError if it is no output of the tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,11 +291,6 @@ def last_result(parse: Parse, text: str, end: str) -> ToolResult:
     if not (results := parse(text, end)):
         raise MatrixError([Fault(end, 1, 1, "", "empty")])
     return results[-1]
-
-
-def printed_by_client(parse: Parse) -> ReadsOutputs:
-    """For a tool whose client prints all figures."""
-    return lambda _trial, *, server, client: last_result(parse, client, "client")
 
 
 def without(name: str, levels: Mapping[str, Value]) -> dict[str, Value]:

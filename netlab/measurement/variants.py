@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from netlab import clock
 from netlab.errors import HostGone, ProbeError
@@ -17,6 +17,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import EndName
 from netlab.experiment.variants import KNOWN, Change, Variants, Words, chosen, fill
 from netlab.measurement.capture import DEVICE
+from netlab.measurement.conversation import can
 from netlab.measurement.ends import Ends
 from netlab.remote.agent import Agent
 from netlab.remote.programs import guard, run_to_end, undo
@@ -36,26 +37,21 @@ TEXT_MOST = 8000
 """Maximum number of characters of a check's output in a record."""
 
 
-class HostState:
+class _HostState:
     """The changes on one host. Only one thread at a time uses this object."""
 
-    def __init__(self) -> None:
-        self._agent: Agent | None = None
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
         self._changes: tuple[Change, ...] = ()
-        self._entries: list[tuple[str, Words]] = []
-        """Entry of the undo log, and its command; in the order in which they were registered."""
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether something must be undone."""
-        return bool(self._entries)
+        self.entries: list[tuple[str, Words]] = []
+        """What must be undone: the entry of the undo log, and its command; the latest is last."""
 
     def enter(
         self,
         agent: Agent,
         changes: tuple[Change, ...],
         places: Mapping[str, str],
-        settle_s: float = 0.0,
+        settle_s: float,
     ) -> str:
         """Bring the host into a state, unless it is in this state; returns what the checks printed.
 
@@ -63,7 +59,17 @@ class HostState:
         changes. Raises ProbeError (``state-not-reached``) with a sentence, and HostGone.
         """
         if agent is not self._agent:
-            self._take_over(agent)
+            # Wait until the changes of the lost agent are undone, by its keeper or by this agent.
+            give_up_at = clock.monotonic() + RECOVERY_S
+            lost, self._agent, self._changes = self._agent, agent, ()
+            while self.entries:
+                try:
+                    self._undo_latest()
+                except ProbeError as error:
+                    if error.word != "entry-in-use" or clock.monotonic() > give_up_at:
+                        self._agent = lost
+                        raise
+                    clock.sleep(LOOK_S)
         changes = tuple(change.filled(places) for change in changes)
         if changes != self._changes:
             self.restore()
@@ -90,38 +96,24 @@ class HostState:
         tries again.
         """
         self._changes = ()
-        while self._entries:
+        while self.entries:
             self._undo_latest()
 
-    def _take_over(self, agent: Agent) -> None:
-        """Wait until the changes of the lost agent are undone, by its keeper or by this agent."""
-        give_up_at = clock.monotonic() + RECOVERY_S
-        self._agent, self._changes = agent, ()
-        while self._entries:
-            try:
-                self._undo_latest()
-            except ProbeError as error:
-                if error.word != "entry-in-use" or clock.monotonic() > give_up_at:
-                    self._agent = None
-                    raise
-                clock.sleep(LOOK_S)
-
     def _undo_latest(self) -> None:
-        entry, words = self._entries[-1]
+        entry, words = self.entries[-1]
         undone = None
         try:
-            undone = undo(self._of_host(), entry, COMMAND_S)
+            undone = undo(self._agent, entry, COMMAND_S)
         except ProbeError as error:
             if error.word != "unknown-entry":  # the lost agent's keeper has undone the change
                 raise
         if undone is not None and undone.left:
             how = _ending(undone.exit_code, undone.signal, undone.output)
             raise self._fault(f"its settings were not put back: `{shlex.join(words)}` {how}")
-        self._entries.pop()
+        self.entries.pop()
 
     def _make(self, change: Change, places: Mapping[str, str]) -> None:
-        agent = self._of_host()
-        if "undo" not in str(agent.hello.get("capabilities", "")).split(","):
+        if not can(self._agent, "undo"):
             raise self._fault("its probe cannot undo changes, so netlab makes no change")
         commands = change.restore
         if not commands:
@@ -135,7 +127,7 @@ class HostState:
             commands = tuple((*change.prefix, *fill(words, places)) for words in restoring)
         for words in commands:
             try:
-                self._entries.append((guard(agent, words, COMMAND_S), words))
+                self.entries.append((guard(self._agent, words, COMMAND_S), words))
             except ProbeError as error:
                 why = error.detail or error.word
                 raise self._fault(f"no change is made without an undo log: {why}") from error
@@ -147,9 +139,14 @@ class HostState:
         wanted, command = dict(change.wanted), shlex.join(change.check)
         if change.known:
             kind = KNOWN[change.known]
-            state = kind.read(text)
-            if not kind.is_reached(wanted, state):
-                raise self._fault(f"`{command}` prints {_differing(wanted, state)}")
+            found = kind.read(text)
+            if not kind.is_reached(wanted, found):
+                values = [(name, found.get(name, "nothing"), want) for name, want in wanted.items()]
+                if found and not wanted.keys() & found.keys():
+                    want = next(iter(wanted.values()))
+                    values = [(name, value, want) for name, value in found.items()]
+                odd = [f"{n} {value}, not {want}" for n, value, want in values if value != want]
+                raise self._fault(f"`{command}` prints {'; '.join(odd[:3]) or 'other values'}")
         if change.expect and not re.search(change.expect, text, re.MULTILINE):
             words = f"prints nothing that matches `{change.expect}`: {_last_line(text)}"
             raise self._fault(f"`{command}` {words}")
@@ -159,7 +156,7 @@ class HostState:
         """What a command printed; ProbeError unless it ended with exit code 0."""
         command = shlex.join(words)
         try:
-            ended = run_to_end(self._of_host(), words, COMMAND_S)
+            ended = run_to_end(self._agent, words, COMMAND_S)
         except ProbeError as error:
             raise self._fault(f"`{command}`: {error.detail or error.word}") from error
         if ended.exit_code != 0:
@@ -167,12 +164,8 @@ class HostState:
             raise self._fault(f"`{command}` {how}")
         return ended.text
 
-    def _of_host(self) -> Agent:
-        assert self._agent is not None  # noqa: S101  (for the type checker)
-        return self._agent
-
     def _fault(self, sentence: str) -> ProbeError:
-        return ProbeError(self._of_host().host.name, NOT_REACHED, detail=excerpt(sentence, 500))
+        return ProbeError(self._agent.host.name, NOT_REACHED, detail=excerpt(sentence, 500))
 
 
 def _ending(exit_code: int | None, signal: int | None, output: str) -> str:
@@ -185,18 +178,9 @@ def _ending(exit_code: int | None, signal: int | None, output: str) -> str:
     return f"{how}: {line}" if line else how
 
 
-def _differing(wanted: Mapping[str, str], found: Mapping[str, str]) -> str:
-    """The values that differ from the wanted values, in words."""
-    values = [(name, found.get(name, "nothing"), value) for name, value in wanted.items()]
-    if all(name not in found for name in wanted) and found:
-        values = [(name, value, next(iter(wanted.values()))) for name, value in found.items()]
-    words = [f"{name} {value}, not {want}" for name, value, want in values if value != want]
-    return "; ".join(words[:3]) or "other values"
-
-
 def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+    lines = text.strip().splitlines() or [""]
+    return lines[-1].strip()
 
 
 _ENDS: tuple[EndName, ...] = ("server", "client")
@@ -209,7 +193,7 @@ class HostStates:
 
     def __init__(self, variants: Variants) -> None:
         self.variants = variants
-        self._states: dict[str, HostState] = {}
+        self._states: dict[str, _HostState] = {}
         """Name of a host → its state."""
         self._guard = threading.Lock()
 
@@ -219,21 +203,6 @@ class HostStates:
         Changes that another cell made on a host are undone first. Raises ProbeError
         (``state-not-reached``), and HostGone.
         """
-        values: dict[str, Value] = {}
-        states = chosen(self.variants, cell.setup.variant)
-        settle_s = max((state.settle_s for state in states), default=0.0)
-        for agent, changes in self._changes(cell, ends):
-            with self._guard:
-                state = self._states.setdefault(agent.host.name, HostState())
-            places = _places(cell, ends, changes)
-            text = state.enter(agent, tuple(change for _, change in changes), places, settle_s)
-            values |= {f"{end}_state": text for end, _ in changes}
-        return values
-
-    def _changes(
-        self, cell: Cell, ends: Ends
-    ) -> Iterator[tuple[Agent, list[tuple[EndName, Change]]]]:
-        """The agent of each host and the changes on it; both ends may be one host."""
         states = chosen(self.variants, cell.setup.variant)
         by_host: dict[str, tuple[Agent, list[tuple[EndName, Change]]]] = {}
         for end in _ENDS:
@@ -245,7 +214,15 @@ class HostStates:
                 continue
             agent = ends.agent_of(end)
             by_host.setdefault(agent.host.name, (agent, []))[1].extend(changes)
-        yield from by_host.values()
+        values: dict[str, Value] = {}
+        settle_s = max((state.settle_s for state in states), default=0.0)
+        for name, (agent, of_host) in by_host.items():
+            with self._guard:
+                state = self._states.setdefault(name, _HostState(agent))
+            places = _places(cell, ends, of_host)
+            text = state.enter(agent, tuple(change for _, change in of_host), places, settle_s)
+            values |= {f"{end}_state": text for end, _ in of_host}
+        return values
 
     def restore(self) -> list[str]:
         """Undo the changes on all hosts; returns a sentence for each host on which this failed."""
@@ -262,7 +239,7 @@ class HostStates:
     @property
     def changed(self) -> list[str]:
         """Names of the hosts whose settings are changed now."""
-        return sorted(name for name, state in self._states.items() if state.is_changed)
+        return sorted(name for name, state in self._states.items() if state.entries)
 
 
 def _places(cell: Cell, ends: Ends, changes: list[tuple[EndName, Change]]) -> Mapping[str, str]:

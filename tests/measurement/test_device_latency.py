@@ -35,7 +35,7 @@ def bench(device: Callable[[OfferedLoad], Counts], monkeypatch: pytest.MonkeyPat
         line=SimpleNamespace(frames_per_s=LINE_PER_S),
         ends=None,
         link_paces=True,
-        offer=lambda load: Offered((device(load),), {}),
+        offer=lambda load: Offered((device(load),), {}, {}),
     )
     return cast(TrialRunner, runner)
 

@@ -14,9 +14,10 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Mirror
 from netlab.experiment.schedule import Trial
 from netlab.kinds import Stream
-from netlab.measurement.conversation import ENDS_S, ConversationEnd, Flow
+from netlab.measurement.conversation import ENDS_S, ConversationEnd
 from netlab.measurement.ends import SoFar
 from netlab.measurement.engines import measure
+from netlab.measurement.stream import Flow
 from netlab.remote.agent import Agent
 from netlab.trial.record import Record, Status
 

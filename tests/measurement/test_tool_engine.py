@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from paths import shared_loopback
@@ -16,14 +16,13 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Service
 from netlab.experiment.schedule import Trial
 from netlab.imports.common.tool_results import ToolResult
-from netlab.kinds import RoundTrip, Stream
+from netlab.kinds import Stream
 from netlab.kinds.groups import SettingFault
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends
-from netlab.measurement.iperf_tools import IPERF2, IPERF3
-from netlab.measurement.tool import Tool, ToolTrial, refusal_of_running_server
+from netlab.measurement.tool import Tool, ToolSetup, ToolTrial, refusal_of_running_server
 from netlab.measurement.tool_engine import ToolEngine
-from netlab.measurement.tools import NUTTCP
+from netlab.measurement.tools import TOOLS
 from netlab.trial.record import Record, Status, to_json
 
 __all__ = ["shared_loopback"]
@@ -32,43 +31,48 @@ STREAM = Stream(protocol="TCP", message_bytes=1448, duration_s=0.2, engine="iper
 
 
 def made_tool(
-    client: str,
-    server: str = "sleep 60",
+    client_script: str,
+    server_script: str = "sleep 60",
     version_words: tuple[str, ...] = ("sh", "-c", "echo made 1.0; echo of two lines"),
 ) -> Tool:
     """A tool made of two shell scripts; it prints its figure in bit/s."""
 
-    def limits(setup: Stream | RoundTrip) -> Iterator[SettingFault]:
-        if setup.message_bytes == 7:
-            yield "message_bytes", "7 bytes are too odd"
+    class MadeTool(Tool):
+        name = "iperf3"
+        tried_version = "1.0"
+        serves_once = False
+        follows: ClassVar = {("stream", "TCP"): frozenset({"message_bytes", "duration_s"})}
 
-    def result(trial: ToolTrial, *, server: str, client: str) -> ToolResult:
-        if not client.strip().isdigit():
-            raise MatrixError([Fault("client", 1, 1, "", "no output of the tool")])
-        rate = float(client)
-        return ToolResult(
-            file="client",
-            test=trial.test,
-            server="",
-            client="",
-            settings={"message_bytes": 1400, "protocol": "TCP"},
-            values={"throughput_bit_per_s": rate} if rate else {},
-            reason=None if rate else "connect-refused",
-            detail=None if rate else "refused, it says",
-        )
+        def limits(self, setup: ToolSetup) -> Iterator[SettingFault]:
+            if setup.message_bytes == 7:
+                yield "message_bytes", "7 bytes are too odd"
 
-    return Tool(
-        name="iperf3",
-        version_words=version_words,
-        tried_version="1.0",
-        serves_once=False,
-        follows={("stream", "TCP"): frozenset({"message_bytes", "duration_s"})},
-        limits=limits,
-        remarks=lambda _: iter(["made of a script"]),
-        server_words=lambda trial: ("sh", "-c", server, "server", *map(str, trial.ports)),
-        client_words=lambda trial: ("sh", "-c", client, "client", *map(str, trial.ports)),
-        result=result,
-    )
+        def remarks(self, setup: ToolSetup) -> Iterator[str]:
+            yield "made of a script"
+
+        def server_words(self, trial: ToolTrial, /) -> tuple[str, ...]:
+            return ("sh", "-c", server_script, "server", *map(str, trial.ports))
+
+        def client_words(self, trial: ToolTrial, /) -> tuple[str, ...]:
+            return ("sh", "-c", client_script, "client", *map(str, trial.ports))
+
+        def result(self, trial: ToolTrial, /, *, server: str, client: str) -> ToolResult:
+            if not client.strip().isdigit():
+                raise MatrixError([Fault("client", 1, 1, "", "no output of the tool")])
+            rate = float(client)
+            return ToolResult(
+                file="client",
+                test=trial.test,
+                server="",
+                client="",
+                settings={"message_bytes": 1400, "protocol": "TCP"},
+                values={"throughput_bit_per_s": rate} if rate else {},
+                reason=None if rate else "connect-refused",
+                detail=None if rate else "refused, it says",
+            )
+
+    MadeTool.version_words = version_words
+    return MadeTool()
 
 
 @pytest.fixture
@@ -227,7 +231,7 @@ def test_a_trial_fails_with_the_message_of_a_tools_server_that_ends_early(
     server: str, words: str, measure: Callable[..., Record], tmp_path: Path
 ) -> None:
     starts = tmp_path / "starts"
-    tool = made_tool(f"echo >> {starts}; sleep 0.1; echo 0", server=server)
+    tool = made_tool(f"echo >> {starts}; sleep 0.1; echo 0", server_script=server)
     record = measure(tool, replace(STREAM, duration_s=5.0))
     assert (record.status, record.reason) == (Status.FAILED, "engine-failed"), record.detail
     assert words in str(record.detail)
@@ -255,17 +259,17 @@ def test_a_server_of_a_tool_that_already_runs_is_used(
 @pytest.mark.parametrize(
     ("tool", "levels", "setting"),
     [
-        (IPERF3, {"server_cpu": 1}, "server_cpu"),
-        (IPERF2, {"socket_buffer_bytes": 65536}, "socket_buffer"),
-        (IPERF3, {"streams": 2, "socket_buffer_bytes": 65536}, None),
-        (NUTTCP, {"ip_version": 6, "engine": "nuttcp"}, None),
+        ("iperf3", {"server_cpu": 1}, "server_cpu"),
+        ("iperf2", {"socket_buffer_bytes": 65536}, "socket_buffer"),
+        ("iperf3", {"streams": 2, "socket_buffer_bytes": 65536}, None),
+        ("nuttcp", {"ip_version": 6, "engine": "nuttcp"}, None),
     ],
 )
 def test_a_setting_applied_at_the_start_of_a_tools_server_is_refused_for_a_running_server(
-    tool: Tool, levels: Mapping[str, Any], setting: str | None
+    tool: str, levels: Mapping[str, Any], setting: str | None
 ) -> None:
     trial = ToolTrial(replace(STREAM, **levels), "192.0.2.5", "192.0.2.7", (5201, 0))
-    refused = refusal_of_running_server(tool, trial)
+    refused = refusal_of_running_server(TOOLS[tool], trial)
     assert (refused and refused.setting) == setting
 
 

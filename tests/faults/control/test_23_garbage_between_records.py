@@ -12,7 +12,8 @@ from outcomes import OutcomeOf, Seen, injects, outcome_of
 from scripted_agent import Fake
 
 from netlab.errors import ProbeError
-from netlab.measurement.conversation import ConversationEnd, Flow, drive
+from netlab.measurement.conversation import ConversationEnd, drive
+from netlab.measurement.stream import Flow
 from netlab.remote.agent import Agent
 from netlab.trial.record import Status
 

@@ -16,14 +16,15 @@ from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Kind
 from netlab.kinds import RoundTrip, Stream
 from netlab.measurement.tool import remarks_of
-from netlab.measurement.tools import NETPERF, TOOLS
+from netlab.measurement.tools import TOOLS
 from netlab.report.text.findings import statement
 
 RATE = "the stated link rate is wrong"
 TOOLS_ABOVE = (Kind.ABOVE_WIRE_TOOL, Kind.ABOVE_WIRE_EITHER)
 OF_NETPERF = "; ".join(
     remarks_of(
-        NETPERF, Stream(protocol="UDP", message_bytes=1472, duration_s=1.0, receive="spinning")
+        TOOLS["netperf"],
+        Stream(protocol="UDP", message_bytes=1472, duration_s=1.0, receive="spinning"),
     )
 )
 

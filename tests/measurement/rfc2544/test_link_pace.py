@@ -20,7 +20,7 @@ def runner_of(monkeypatch: pytest.MonkeyPatch, outran: list[bool]) -> tuple[Tria
         rates.append(load.frames_per_s)
         faster = load.frames_per_s is None and outran.pop(0)
         counts = Counts(load.frames, load.frames, 10**9, 10**9)
-        return (PairResult((counts,), {}, "passed", 1.0, {}, faster, faster),)
+        return (PairResult((counts,), {}, {}, "passed", 1.0, faster, faster),)
 
     monkeypatch.setattr(TrialRunner, "_attempt", attempt)
     setup = ThroughputSearch(frame_bytes=64, duration_s=1.0, resolution=0.05)
