@@ -17,7 +17,7 @@ from netlab.experiment.cells import Comparison
 from netlab.messages import _, joined
 from netlab.results.quantities import STACK, names_of, quantities_of
 from netlab.stats import MARGIN, ComparisonResult, mean
-from netlab.trial.quantity import Quantity
+from netlab.trial.column import Quantity
 from netlab.trial.record import Record, Status, by_cell
 from netlab.trial.settings import Level
 

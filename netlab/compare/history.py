@@ -23,7 +23,7 @@ from netlab.results.run import Run, load
 from netlab.stats import median
 from netlab.stats.breaks import LEAST_RUNS, ChangePoint, Course, course_of
 from netlab.store.reader import holder_of, is_run_folder
-from netlab.trial.quantity import Quantity
+from netlab.trial.column import Quantity
 from netlab.trial.record import Record, by_cell
 
 RECENT_RUNS = 2 * LEAST_RUNS

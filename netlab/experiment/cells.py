@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Literal
@@ -107,10 +108,7 @@ class Grid:
     @property
     def size(self) -> int:
         """Number of combinations of the axes for one pairing, before any rule."""
-        product = 1
-        for levels in self.axes.values():
-            product *= len(levels)
-        return product
+        return math.prod(map(len, self.axes.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +150,7 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
         for index, grid in enumerate(grids):
             setups = same_for_all.get(index)
             if setups is None:
-                combinations = _combinations(pairing, index, grid, matching_rules, problems)
-                setups = [_setup(index, grid, levels, problems) for levels in combinations]
+                setups = [*_setups(pairing, index, grid, matching_rules, problems)]
                 if not grid.depends_on_pairing:
                     same_for_all[index] = setups
             if setups:
@@ -166,103 +163,72 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
                     problems.setdefault((index, first_index), Problem(index, "test", message))
     faults = list(problems.values())
     for index, grid in enumerate(grids):
-        faults += _idle_rules(index, grid, matching_rules)
+        faults += [
+            Problem(index, kind, "matches no cell", rule=number)
+            for kind, rules in grid.rules
+            for number in range(len(rules))
+            if (index, kind, number) not in matching_rules
+        ]
         if index not in indices_with_cells:
             faults.append(Problem(index, "test", "every cell of the test is excluded"))
     all_cells, of_grids = tuple(cells), tuple(cells.values())
     if not by_pairing:  # then the cells of the other pairings are those of the first one
-        all_cells += tuple(
-            [
-                Cell(pairing=pairing, test=cell.test, setup=cell.setup)
-                for pairing in pairings[1:]
-                for cell in cells
-            ]
-        )
+        others = itertools.product(pairings[1:], cells)
+        all_cells += tuple([Cell(pairing=p, test=one.test, setup=one.setup) for p, one in others])
         of_grids *= len(pairings)
     return Expansion(all_cells, of_grids, tuple(faults))
 
 
-def _setup(
-    index: int, grid: Grid, settings: dict[str, Level], problems: dict[object, Problem]
-) -> Setup:
-    """The settings of a cell as an object; faults of them are added to ``problems``."""
-    setup = SETUPS[grid.test](**settings)  # type: ignore[arg-type]  # checked before
-    for name, message in setup.faults():
-        fault = Problem(index, "setting", message, field=name, level=settings[name])
-        problems.setdefault(fault, fault)
-    return setup
-
-
-def _combinations(
+def _setups(
     pairing: str,
     index: int,
     grid: Grid,
     matching_rules: set[tuple[int, str, int]],
     problems: dict[object, Problem],
-) -> Iterator[dict[str, Level]]:
+) -> Iterator[Setup]:
     """The settings of each cell of a grid, after the grid's rules.
 
     A setting that does not apply to the cell's protocol gets its default. For example, UDP has no
     congestion control, so two UDP combinations that differ only in this setting are one cell. If
-    rules make two combinations equal, a problem is added to ``problems``.
+    rules make two combinations equal, or settings are faulty, problems are added to ``problems``.
     """
-    names = tuple(grid.axes)
+    defaults = DEFAULTS_OF[grid.test]
     earlier: set[tuple[Level, ...]] = set()
     for levels in itertools.product(*grid.axes.values()):
-        combination: dict[str, Level] = {
+        settings: dict[str, Level] = {
             "pairing": pairing,
-            **dict(zip(names, levels, strict=True)),
+            **dict(zip(grid.axes, levels, strict=True)),
         }
-        last: tuple[RuleKind, int] | None = None
+        # If no rule changes this combination, a rule made an earlier combination equal to it.
+        last: tuple[RuleKind, int] = "replace" if grid.replace else "override", 0
         excluded = False
         for kind, rules in grid.rules:
             for number, rule in enumerate(rules):
-                if rule.matches(combination):
+                if rule.matches(settings):
                     matching_rules.add((index, kind, number))
                     excluded = excluded or kind == "exclude"
                     if rule.then:
-                        combination |= rule.then
+                        settings |= rule.then
                         last = (kind, number)
             if excluded:
                 break
         if excluded:
             continue
-        content = tuple(combination.values())
+        content = tuple(settings.values())
         if content in earlier:
-            equal = _made_equal(index, grid, last, combination)
-            problems.setdefault((index, equal.kind, equal.rule), equal)
+            axes = [name for name, levels in grid.axes.items() if len(levels) > 1]
+            cell = ", ".join(f"{name} {settings[name]}" for name in axes)
+            message = f"gives two cells the same settings, such as {pairing}: {cell}"
+            problems.setdefault((index, *last), Problem(index, last[0], message, rule=last[1]))
         earlier.add(content)
-        del combination["pairing"]
-        yield applicable(grid.test, combination)
-
-
-def _made_equal(
-    index: int, grid: Grid, last: tuple[RuleKind, int] | None, combination: Mapping[str, Level]
-) -> Problem:
-    axes = [name for name, levels in grid.axes.items() if len(levels) > 1]
-    cell = ", ".join(f"{name} {combination[name]}" for name in axes)
-    message = f"gives two cells the same settings, such as {combination['pairing']}: {cell}"
-    # If no rule changed this combination, a rule made an earlier combination equal to it.
-    kind, rule = last or ("replace" if grid.replace else "override", 0)
-    return Problem(index, kind, message, rule=rule)
-
-
-def _idle_rules(
-    index: int, grid: Grid, matching_rules: set[tuple[int, str, int]]
-) -> Iterator[Problem]:
-    for kind, rules in grid.rules:
-        for number in range(len(rules)):
-            if (index, kind, number) not in matching_rules:
-                yield Problem(index, kind, "matches no cell", rule=number)
-
-
-def applicable(test: str, settings: Mapping[str, Level]) -> dict[str, Level]:
-    """The settings of a cell, in which each setting that does not apply to the protocol of the cell
-    has its default.
-    """
-    idle = ONLY_OF_TCP if settings["protocol"] == "UDP" else ONLY_OF_UDP
-    defaults = DEFAULTS_OF[test]
-    return {name: defaults[name] if name in idle else level for name, level in settings.items()}
+        del settings["pairing"]
+        idle = ONLY_OF_TCP if settings["protocol"] == "UDP" else ONLY_OF_UDP
+        settings |= {name: defaults[name] for name in idle & settings.keys()}
+        setup = SETUPS[grid.test](**settings)  # type: ignore[arg-type]  # checked before
+        for name, message in setup.faults():
+            fault = Problem(index, "setting", message, field=name, level=settings[name])
+            problems.setdefault(fault, fault)
+        yield setup
 
 
 Side = Literal["baseline", "contender"]
@@ -339,8 +305,7 @@ def _agrees(cell: Mapping[str, Level], levels: Mapping[str, Level]) -> bool:
 
 What = Literal["throughput", "loss", "round_trip", "payload", "frames", "baseline", "no"]
 """Subject of the expectation: a quantity; ``baseline``, the whole cell compared with an earlier
-run; or ``no``, the absence of a kind of finding.
-"""
+run; or ``no``, the absence of a kind of finding."""
 
 Of = Literal["bit/s", "ceiling", "share", "ns", "bytes", "1/s", "line rate", "baseline", "findings"]
 """Unit of a limit: a physical unit, a share of something, or a number of findings."""
@@ -404,7 +369,7 @@ class Expectation:
         """
         if figure == self.limit or abs(figure - self.limit) > _NEAR * self.limit:
             return self._short(figure)
-        scale, unit = _WRITTEN[self.of]
+        scale, unit, _ = _WRITTEN[self.of]
         for digits in range(4, 17):
             text, limit = (f"{value / scale:.{digits}g}" for value in (figure, self.limit))
             if text != limit:
@@ -412,24 +377,14 @@ class Expectation:
         return f"{plain_figures(float(text), 12)}{unit}"
 
     def _short(self, figure: float) -> str:
-        if self.of == "bit/s":
-            return format_rate(figure)
-        if self.of == "ns":
-            return format_seconds(figure / 1e9)
-        if self.of == "bytes":
-            return format_bytes(round(figure))
-        if self.of == "1/s":
-            return f"{figure:,.0f}/s"
-        return format_share(figure) + _WRITTEN[self.of][1].removeprefix(" %")
+        _, unit, short = _WRITTEN[self.of]
+        return short(figure) if short else format_share(figure) + unit.removeprefix(" %")
 
     def __str__(self) -> str:
-        scale, unit = _WRITTEN[self.of]
-        # A share keeps its digits: 99.95 % must not become 100 %.
-        limit = (
-            f"{plain_figures(self.limit / scale, 9)}{unit}"
-            if "%" in unit
-            else self._short(self.limit)
-        )
+        scale, unit, _ = _WRITTEN[self.of]
+        limit = self._short(self.limit)
+        if "%" in unit:  # a share keeps its digits: 99.95 % must not become 100 %
+            limit = f"{plain_figures(self.limit / scale, 9)}{unit}"
         if self.what == "baseline":
             return f"no worse than the baseline by {limit}"
         if self.what == "no":
@@ -440,18 +395,19 @@ class Expectation:
 _NEAR = 0.01
 """A figure is near the limit if it differs from the limit by less than this share of the limit."""
 
-_WRITTEN: Mapping[Of, tuple[float, str]] = {
-    "bit/s": (1e6, " Mbit/s"),
-    "ns": (1e3, " us"),
-    "bytes": (1, " B"),
-    "1/s": (1, "/s"),
-    "findings": (1, ""),
-    "share": (0.01, " %"),
-    "baseline": (0.01, " %"),
-    "ceiling": (0.01, " % of the ceiling"),
-    "line rate": (0.01, " % of the line rate"),
+_WRITTEN: Mapping[Of, tuple[float, str, Callable[[float], str] | None]] = {
+    "bit/s": (1e6, " Mbit/s", format_rate),
+    "ns": (1e3, " us", lambda figure: format_seconds(figure / 1e9)),
+    "bytes": (1, " B", lambda figure: format_bytes(round(figure))),
+    "1/s": (1, "/s", "{:,.0f}/s".format),
+    "findings": (1, "", None),
+    "share": (0.01, " %", None),
+    "baseline": (0.01, " %", None),
+    "ceiling": (0.01, " % of the ceiling", None),
+    "line rate": (0.01, " % of the line rate", None),
 }
-"""Unit of a limit → scale and text of the unit in which it is written."""
+"""Unit of a limit → scale and text of the unit in which it is written, and what writes its figures
+unless they are shares."""
 
 
 def _meets(cell: Mapping[str, Level], conditions: When) -> bool:
@@ -500,25 +456,27 @@ def lacking(cell: Cell, can: Mapping[EndName, Collection[str] | None]) -> tuple[
 @lru_cache(maxsize=1024)
 def _demands_of(test: str, setup: Setup) -> tuple[Demand, ...]:
     """The demands do not depend on the pairing, of which a matrix may have many thousands."""
-    return tuple(_demands(test, setup))
-
-
-def _demands(test: str, setup: Setup) -> Iterator[Demand]:
     settings: Mapping[str, Level] = {**setup.needed_too, **setup.settings()}
-    protocol = setup.protocol
     rows = [ROWS[name] for name in dict.fromkeys([*_FIRST.split(), *ROWS]) if name in settings]
+    direction = settings.get("direction")
+    sender = {"client-sends": "client", "server-sends": "server"}.get(str(direction))
+    found: list[Demand] = []
     for role in _BOTH:
+        sends = sender in (None, role)
+        receives = direction == "both" or not sends
+        is_of = {"both": True, role: True, "sender": sends, "receiver": receives}
         for capability, setting in setup.demands():
             of_kind = test if setting == "test" else settings.get(setting, "")
-            yield Demand(role, capability, f"{setting}: {of_kind}" if of_kind else setting)
+            found.append(Demand(role, capability, f"{setting}: {of_kind}" if of_kind else setting))
         for row in rows:
             need, level = row.need, settings[row.field]
-            if need is None or row.only_of not in (None, protocol):
+            if need is None or row.only_of not in (None, setup.protocol):
                 continue
-            if need.at in (None, level) and _is_of(settings, role, need.of):
+            if need.at in (None, level) and is_of.get(need.of):
                 word = str(level).lower() if isinstance(level, bool) else str(level)
                 setting_words = need.what or f"{row.key}: {word}"
-                yield Demand(role, need.capability or word, setting_words, needed=need.vital)
+                found.append(Demand(role, need.capability or word, setting_words, need.vital))
+    return tuple(found)
 
 
 _FIRST = (
@@ -526,12 +484,3 @@ _FIRST = (
     "latency send_method receive"
 )
 """Demands that are reported first if a host lacks several, in this order."""
-
-
-def _is_of(settings: Mapping[str, Level], role: EndName, party: str) -> bool:
-    """Whether ``party`` means this end; the direction of a stream decides which end sends."""
-    if party not in ("sender", "receiver"):
-        return party in ("both", role)
-    direction = settings.get("direction")
-    sends = {"client-sends": "client", "server-sends": "server"}.get(str(direction), role) == role
-    return sends if party == "sender" else direction == "both" or not sends

@@ -25,7 +25,6 @@ SEPARATOR = "+"
 AT = "@"
 
 EndName = Literal["server", "client"]
-"""The two ends of a pairing."""
 
 _WORD = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}"
 ROLE = re.compile(rf"(?P<host>{_WORD})(?:{AT}(?P<network>{_WORD}))?", re.ASCII)
@@ -59,9 +58,8 @@ def role_of(text: str) -> Role:
     """Parse a role; raises ValueError with a message for the user."""
     match = ROLE.fullmatch(text)
     if match is None:
-        raise ValueError(
-            f"{text[:80]!r} is neither a valid name of a host, such as nas, nor HOST@NETWORK"
-        )
+        fault = "is neither a valid name of a host, such as nas, nor HOST@NETWORK"
+        raise ValueError(f"{text[:80]!r} {fault}")
     return Role(match["host"], match["network"])
 
 
@@ -272,9 +270,7 @@ class Host:
 
     @property
     def machine_name(self) -> str:
-        """Name of the machine on which it runs; the host's own name if the machine has no other
-        system.
-        """
+        """Name of the machine on which it runs; its own name if the machine has no other system."""
         return self.machine or self.name
 
     @property
@@ -297,34 +293,28 @@ class Host:
     @property
     def service_addresses(self) -> tuple[str, ...]:
         """Addresses of the echo and of the servers of a host without an agent."""
-        services: list[Service] = [] if self.mirror is None else [self.mirror]
-        services += self.serves.values()
-        return tuple(dict.fromkeys(service.address for service in services))
+        services = (self.mirror, *self.serves.values())
+        return tuple(dict.fromkeys(service.address for service in services if service is not None))
 
     def address(self, network: str | None, ip_version: int = 4) -> str:
         """The host's test address in ``network``; if ``network`` is ``None``, in its first network.
-
-        Raises UsageError if the host has no such address.
+        UsageError if the host has no such address.
 
         A host without an agent has only the addresses of its services, whatever the network's name.
         The network that a pairing names (``only_network``) takes precedence over ``network``.
         """
-        if not self.has_agent:
-            for service_address in self.service_addresses:
-                if _version_of(service_address) == ip_version:
-                    return service_address
-            verb = "echoes" if self.mirror is not None else "serves"
-            places = ", ".join(self.service_addresses)
-            what = f"mirror {self.name}" if self.mirror is not None else self.name
-            raise UsageError(f"{what} has no IPv{ip_version} address: it {verb} at {places}")
         network = self.only_network or network
-        name = network or next(iter(self.addresses), None)
-        for address in self.addresses.get(name or "", ()):
+        name = network or next(iter(self.addresses), "")
+        addresses = self.addresses.get(name, ()) if self.has_agent else self.service_addresses
+        for address in addresses:
             if _version_of(address) == ip_version:
                 return address
-        scope = f"in network {network!r} " if network else ""
+        if self.has_agent:
+            lacks = f"test address {f'in network {network!r} ' if network else ''}(addresses:)"
+            raise UsageError(f"host {self.name} has no IPv{ip_version} {lacks}")
+        what, verb = (f"mirror {self.name}", "echoes") if self.mirror else (self.name, "serves")
         raise UsageError(
-            f"host {self.name} has no IPv{ip_version} test address {scope}(addresses:)"
+            f"{what} has no IPv{ip_version} address: it {verb} at {', '.join(addresses)}"
         )
 
 
@@ -351,10 +341,8 @@ class Inventory:
     _hosts_by_name: Mapping[str, Host] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        names: dict[str, Host] = {}
-        for host in self.hosts:
-            names.setdefault(host.name, host)
-        object.__setattr__(self, "_hosts_by_name", names)
+        by_name = {host.name: host for host in reversed(self.hosts)}
+        object.__setattr__(self, "_hosts_by_name", by_name)
 
     def observing(self, names: Iterable[str]) -> Inventory:
         """The inventory with observed hosts; UsageError if a host is unknown or has no agent."""
@@ -368,7 +356,7 @@ class Inventory:
         """The host of that name; KeyError if there is none."""
         return self._hosts_by_name[name]
 
-    def candidates(self, pairing: str) -> tuple[tuple[Host, Host], ...]:
+    def candidates(self, pairing: str) -> tuple[HostPair, ...]:
         """Every (server, client) for ``pairing``, the first choice first.
 
         A named pair has only one choice. For letters, the choices are the servers and clients with
@@ -379,10 +367,14 @@ class Inventory:
         """
         server_role, by_name, client_role = pairing.partition(SEPARATOR)
         if by_name:
-            return self._by_name(server_role, client_role)
+            server, client = self.role(server_role), self.role(client_role)
+            if not client.has_agent:
+                return ()
+            # A network that the pairing names for one host only is that of both, if both are in it.
+            return ((_within(server, client.only_network), _within(client, server.only_network)),)
         if pairing in self.pairs:
-            server, client = self.pairs[pairing]
-            return ((self.host(server), self.host(client)),)
+            named_server, named_client = self.pairs[pairing]
+            return ((self.host(named_server), self.host(named_client)),)
         hosts = [host for host in self.hosts if host.name not in self.observed]
         return tuple(
             (server, client)
@@ -394,7 +386,7 @@ class Inventory:
             and (server.machine is None or server.machine != client.machine)
         )
 
-    def pair(self, pairing: str) -> tuple[Host, Host]:
+    def pair(self, pairing: str) -> HostPair:
         """The first choice for ``pairing``: server, client; UsageError if there is none."""
         candidates = self.candidates(pairing)
         if not candidates:
@@ -402,9 +394,8 @@ class Inventory:
         return candidates[0]
 
     def role(self, text: str) -> Host:
-        """The host that a role names, limited to the role's network; UsageError if unknown.
-
-        A role is one side of a pairing by name, such as ``nas`` or ``nas@lan``.
+        """The host that a role, such as ``nas@lan``, names, limited to the role's network;
+        UsageError if unknown.
         """
         if (known := self._hosts_by_name.get(text)) is not None:
             return known
@@ -442,24 +433,8 @@ class Inventory:
         )
 
     def match(self, pairing: str) -> Match:
-        """The first choice for ``pairing``, with what it occupies: machines, shared links.
-
-        Raises UsageError if there is no choice.
-        """
+        """``match_of`` the first choice for ``pairing``; UsageError if there is no choice."""
         return match_of(pairing, self.pair(pairing))
-
-    def _by_name(self, server_role: str, client_role: str) -> tuple[tuple[Host, Host], ...]:
-        """The pair of hosts; no pair if the client has no agent.
-
-        If the pairing names a network for one host only, and the other host has an address in this
-        network, both hosts use this network.
-        """
-        server, client = self.role(server_role), self.role(client_role)
-        if not client.has_agent:
-            return ()
-        if server.only_network is None is client.only_network:
-            return ((server, client),)
-        return ((_within(server, client.only_network), _within(client, server.only_network)),)
 
     def why_not(self, pairing: str) -> str:
         """Why there are no two hosts for ``pairing``."""
@@ -469,9 +444,7 @@ class Inventory:
         return f"{pairing} needs {self.wanting(pairing)}"
 
     def wanting(self, pairing: str) -> str:
-        """The hosts that a pairing of letters needs but the inventory lacks, such as a Windows
-        host.
-        """
+        """The hosts, such as ``a Windows host``, that a pairing of letters lacks here."""
         server, client = pairing[0], pairing[1]
         usable = [host for host in self.hosts if host.name not in self.observed]
         systems = {host.os for host in usable}
@@ -486,8 +459,6 @@ class Inventory:
 
     def needed(self, pairings: Iterable[str]) -> tuple[Host, ...]:
         """The hosts to connect to: the first choice of each pairing, and its possible replacements.
-
-        A pairing without hosts in the inventory adds no hosts.
 
         Replacements are included only if a machine can run several systems: the machine may be
         running another system than the one needed.
@@ -513,17 +484,15 @@ def _a_host(letter: str) -> str:
 
 
 def match_of(pairing: str, pair: HostPair) -> Match:
-    """A pairing with what its hosts, server and client, occupy: machines, shared links."""
+    """A pairing with what its hosts occupy: machines, shared links."""
     server, client = pair
     shares = server.shares + client.shares
     machines = server.machine_name, client.machine_name
     return Match(pairing, *machines, frozenset(shares) if shares else frozenset())
 
 
-def kept_busy(pair: tuple[Host, Host]) -> frozenset[str]:
-    """Names of everything that a pair occupies: its machines, and the links that they share with
-    others.
-    """
+def kept_busy(pair: HostPair) -> frozenset[str]:
+    """Names of what a pair occupies: its machines, and the links that they share with others."""
     server, client = pair
     inside = server.machine_name == client.machine_name
     shared = () if inside else (*server.shares, *client.shares)

@@ -6,7 +6,7 @@ interrupted run, and any later reader of its folder, make the same decisions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -28,8 +28,7 @@ JUDGED = (
     "payload_bytes",
     "frames_per_s",
 )
-"""Values of a record whose means must be precise, each of them separately, if the record has
-them."""
+"""Values of a record whose means must be precise, each separately, if the record has them."""
 
 STEAL = "_host_steal_share"
 """Ending of the names of values with the share of a host's CPU time that a hypervisor stole."""
@@ -49,9 +48,7 @@ class StopRule:
     """Maximum number of trials of a cell; a mean that is still not precise is reported as such."""
 
     def __str__(self) -> str:
-        share, confidence = (
-            plain_figures(100 * level, 6) for level in (self.within, self.confidence)
-        )
+        share, confidence = (plain_figures(100 * x, 6) for x in (self.within, self.confidence))
         return f"± {share} % at {confidence} %, {self.at_least} to {self.at_most} trials"
 
 
@@ -81,10 +78,8 @@ class StealRule:
 
     def disturbed(self, trials: int) -> str:
         """A clause: ``3 trials lost more than 0.5 % of a host's CPU time to others …``."""
-        return (
-            f"{many(trials, 'trial')} lost more than "
-            f"{format_share(self.steal)} of a host's CPU time to others on its hypervisor"
-        )
+        lost = f"{many(trials, 'trial')} lost more than {format_share(self.steal)}"
+        return f"{lost} of a host's CPU time to others on its hypervisor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +103,13 @@ def outline(record: Record) -> Record:
     """
     if any(interruptions(record)):
         return record
-    values = {
-        name: value
-        for name, value in record.values.items()
-        if name in JUDGED or name.endswith(STEAL)
-    }
-    return replace(record, settings={}, values=values)
+    used = [name for name in record.values if name in JUDGED or name.endswith(STEAL)]
+    return replace(record, settings={}, values={name: record.values[name] for name in used})
 
 
 def progress_of(rule: int | StopRule, latest: Mapping[int, Record]) -> CellProgress:
-    """The progress of a cell by its rule: a number of trials, or a ``StopRule``.
-
-    ``latest``: the valid record of each trial.
+    """The progress of a cell by its rule: a number of trials, or a ``StopRule``. ``latest``: the
+    valid record of each trial.
 
     Failed trials have no value, and no other trial replaces them: a resumed run repeats them. No
     further trials are requested while more trials have failed than have a result, or if the host or
@@ -142,19 +132,13 @@ def progress_of(rule: int | StopRule, latest: Mapping[int, Record]) -> CellProgr
             continue
         if failed > len(ok_records):
             return CellProgress(max(number, recorded), ended=False)
-        if _all_tight(ok_records, rule):
+        series = []
+        for name in JUDGED:
+            values = tuple([v for record in ok_records if (v := record.number(name)) is not None])
+            series += [values] if values else []
+        if series and all(_tight(values, rule.within, rule.confidence) for values in series):
             return CellProgress(max(number, recorded), ended=True, precise=True)
     return CellProgress(rule.at_most, ended=True, precise=False)
-
-
-def _all_tight(ok_records: Sequence[Record], rule: StopRule) -> bool:
-    series: list[list[float]] = []
-    for name in JUDGED:
-        own = [value for record in ok_records if (value := record.number(name)) is not None]
-        series += [own] if own else []
-    return bool(series) and all(
-        _tight(tuple(values), rule.within, rule.confidence) for values in series
-    )
 
 
 @lru_cache(maxsize=1 << 16)
@@ -165,9 +149,7 @@ def _tight(values: tuple[float, ...], within: float, confidence: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LongPath:
-    """A longer path that contains the measured one; the findings estimate whether TCP would fill
-    it.
-    """
+    """A longer path that contains the measured one: would TCP fill it?"""
 
     rtt_s: float
     rate_bit_per_s: float
@@ -176,9 +158,7 @@ class LongPath:
 
 @dataclass(frozen=True, slots=True)
 class NamedMirror:
-    """A program or an echo service that answers round trips on the server, in place of netlab's own
-    program (its probe).
-    """
+    """A program or an echo service that answers round trips on the server in place of the probe."""
 
     name: str
     start: tuple[str, ...] = ()
@@ -199,7 +179,7 @@ class Matrix:
 
     title: str
     text: str
-    """The text of the file, without a byte order mark."""
+    """Without a byte order mark."""
     file: str
     link: Link | None
     pairings: tuple[str, ...]
@@ -213,7 +193,6 @@ class Matrix:
     quiet: StealRule | None
     """The rule by which disturbed trials are repeated; ``None``: they are not repeated."""
     pause_s: float
-    """Pause between two trials."""
     order: Literal["as-written", "shuffled"]
     seed: int
     parallel: bool
@@ -226,7 +205,6 @@ class Matrix:
     comparisons: tuple[Comparison, ...]
     expectations: tuple[Expectation, ...]
     target: LongPath | None
-    """The longer path for which the findings estimate TCP; ``None`` if the matrix names none."""
     content: dict[str, Any]
     """The data that identify a matrix, as plain JSON: link, pairings, tests, repeats, mirrors,
     variants.
@@ -235,7 +213,7 @@ class Matrix:
     pause, repeated trials, comparisons, expectations, the longer path, the notation of an axis, and
     the order of its values."""
     content_hash: str
-    """SHA-256 of ``content``, in hex."""
+    """SHA-256, in hex."""
     has_inventory: bool
     """Whether the file has a ``hosts:`` section."""
     own_repeats: Mapping[Cell, int] = field(repr=False)

@@ -11,9 +11,10 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from netlab.experiment.hosts import EndName
 
@@ -53,14 +54,11 @@ class Change:
 
     def filled(self, values: Mapping[str, str]) -> Change:
         """The change with its placeholders replaced by ``values``."""
-        return Change(
-            fill(self.enter, values),
-            fill(self.check, values),
-            tuple(fill(words, values) for words in self.restore),
-            self.expect,
-            self.known,
-            self.wanted,
-            self.prefix,
+        return replace(
+            self,
+            enter=fill(self.enter, values),
+            check=fill(self.check, values),
+            restore=tuple(fill(words, values) for words in self.restore),
         )
 
 
@@ -79,69 +77,62 @@ WORDS_MOST = 50
 
 CPUS = "/sys/devices/system/cpu"
 
-
 FOUND = "FOUND"
 """Stands for a value that is not known before the host is asked."""
 
 
-class KnownSetting(Protocol):
+class KnownSetting(ABC):
     """A kind of setting: its commands, without a prefix such as ``sudo``."""
 
+    @abstractmethod
     def enter(self, wanted: Values) -> Words:
-        """The command that sets the values."""
+        """The command that sets the values, in their order."""
 
+    @abstractmethod
     def check(self, wanted: Values) -> Words:
         """The command that prints the values."""
 
+    @abstractmethod
     def read(self, text: str) -> dict[str, str]:
         """The values in what ``check`` printed."""
 
     def is_reached(self, wanted: Values, found: Values) -> bool:
-        """Whether the values found are those wanted."""
+        """Whether the values found are those wanted, apart from spaces in them."""
+        return all(found.get(name) == _plain(value) for name, value in wanted.items())
 
     def restore(self, wanted: Values, found: Values) -> tuple[Words, ...]:
         """The commands that set back the values found; ValueError with a message for the user if
         this cannot be done.
         """
+        missing = [name for name in wanted if name not in found]
+        if missing:
+            raise ValueError(f"the host has no {missing[0]}")
+        return (self.enter({name: found[name] for name in wanted}),)
 
     def recognized(self, words: Words) -> Values | None:
         """The values that a command in a matrix sets; ``None`` if it sets something else."""
+        return None
 
     def foreseen(self, wanted: Values) -> tuple[Words, ...]:
         """As ``restore``, with ``FOUND`` in place of each value."""
+        return (self.enter(dict.fromkeys(wanted, FOUND)),)
 
 
 def _plain(value: str) -> str:
     return " ".join(value.split())
 
 
-def _same(wanted: Values, found: Values) -> bool:
-    return all(found.get(name) == _plain(value) for name, value in wanted.items())
-
-
-class Sysctl:
-    """Values of sysctl."""
-
+class _Sysctl(KnownSetting):
     def enter(self, wanted: Values) -> Words:
-        """A command that sets the values."""
         return ("sysctl", "-w", *(f"{name}={value}" for name, value in wanted.items()))
 
     def check(self, wanted: Values) -> Words:
-        """A command that prints a line for each value."""
         return ("sysctl", *wanted)
 
     def read(self, text: str) -> dict[str, str]:
         """The values in lines such as ``net.ipv4.tcp_rmem = 4096  131072  6291456``."""
         pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
         return {name.strip(): _plain(value) for name, _, value in pairs}
-
-    def is_reached(self, wanted: Values, found: Values) -> bool:
-        """Whether all values are equal, apart from spaces in them."""
-        return _same(wanted, found)
-
-    def restore(self, wanted: Values, found: Values) -> tuple[Words, ...]:
-        """One command that sets all values."""
-        return (self.enter(_found_of(wanted, found)),)
 
     def recognized(self, words: Words) -> Values | None:
         """The values in ``sysctl -w NAME=VALUE …``."""
@@ -150,10 +141,6 @@ class Sysctl:
                 parts = [pair.partition("=") for pair in pairs]
                 return {name.replace("/", "."): value for name, _, value in parts}
         return None
-
-    def foreseen(self, wanted: Values) -> tuple[Words, ...]:
-        """The command with ``FOUND`` in place of the values."""
-        return self.restore(wanted, dict.fromkeys(wanted, FOUND))
 
 
 _LONG_NAMES = {
@@ -174,19 +161,16 @@ _LONG_NAMES = {
 _SHORT_NAMES = {long: short for short, long in _LONG_NAMES.items()}
 
 
-class Ethtool:
+class _Ethtool(KnownSetting):
     """Settings of an interface that ethtool sets in pairs of name and value."""
 
     def __init__(self, change: str, show: str) -> None:
         self._change, self._show = change, show
 
     def enter(self, wanted: Values) -> Words:
-        """A command that sets the values, in their order."""
-        pairs = (word for pair in wanted.items() for word in pair)
-        return ("ethtool", self._change, "{interface}", *pairs)
+        return ("ethtool", self._change, "{interface}", *itertools.chain(*wanted.items()))
 
     def check(self, wanted: Values) -> Words:
-        """A command that prints all values of the interface."""
         return ("ethtool", self._show, "{interface}")
 
     def read(self, text: str) -> dict[str, str]:
@@ -202,16 +186,16 @@ class Ethtool:
 
     def is_reached(self, wanted: Values, found: Values) -> bool:
         """Whether all values are equal; ethtool's short and long names mean the same."""
-        return _same({_SHORT_NAMES.get(k, k): value for k, value in wanted.items()}, found)
+        return super().is_reached(_by_short_names(wanted), found)
 
     def restore(self, wanted: Values, found: Values) -> tuple[Words, ...]:
         """One command that sets all values; ValueError if the interface lacks one of them."""
-        short = {_SHORT_NAMES.get(name, name): value for name, value in wanted.items()}
-        values = _found_of(short, found)
-        for name, value in values.items():
-            if value == "n/a":
-                raise ValueError(f"the interface has no {name}")
-        return (self.enter(values),)
+        short = _by_short_names(wanted)
+        lacking = [name for name in short if found.get(name) == "n/a"]
+        commands = super().restore(short, found)
+        if lacking:
+            raise ValueError(f"the interface has no {lacking[0]}")
+        return commands
 
     def recognized(self, words: Words) -> Values | None:
         """The values in ``ethtool -K {interface} NAME VALUE …`` (or ``-C``)."""
@@ -221,34 +205,21 @@ class Ethtool:
                     return dict(zip(pairs[::2], pairs[1::2], strict=True))
         return None
 
-    def foreseen(self, wanted: Values) -> tuple[Words, ...]:
-        """The command with ``FOUND`` in place of the values."""
-        return (self.enter(dict.fromkeys(wanted, FOUND)),)
+
+def _by_short_names(wanted: Values) -> Values:
+    return {_SHORT_NAMES.get(name, name): value for name, value in wanted.items()}
 
 
-class Mtu:
-    """The MTU of an interface."""
-
+class _Mtu(KnownSetting):
     def enter(self, wanted: Values) -> Words:
-        """A command that sets the MTU."""
         return ("ip", "link", "set", "dev", "{interface}", "mtu", wanted["mtu"])
 
     def check(self, wanted: Values) -> Words:
-        """A command that prints a line about the interface."""
         return ("ip", "-o", "link", "show", "dev", "{interface}")
 
     def read(self, text: str) -> dict[str, str]:
-        """The number after ``mtu``."""
         mtu = re.search(r"\bmtu (\d+)\b", text)
         return {"mtu": mtu[1]} if mtu else {}
-
-    def is_reached(self, wanted: Values, found: Values) -> bool:
-        """Whether the MTU is equal."""
-        return _same(wanted, found)
-
-    def restore(self, wanted: Values, found: Values) -> tuple[Words, ...]:
-        """A command that sets the MTU found."""
-        return (self.enter(_found_of(wanted, found)),)
 
     def recognized(self, words: Words) -> Values | None:
         """The MTU in ``ip link set dev {interface} mtu BYTES``; ``dev`` may be missing."""
@@ -257,13 +228,11 @@ class Mtu:
                 return {"mtu": mtu}
         return None
 
-    def foreseen(self, wanted: Values) -> tuple[Words, ...]:
-        """The command with ``FOUND`` in place of the MTU."""
-        return self.restore(wanted, {"mtu": FOUND})
 
-
-class OfEach:
-    """A setting with one file for each of several things: CPUs, or an interface's interrupts."""
+class OfEach(KnownSetting):
+    """A setting with one file for each of several things: CPUs, or an interface's interrupts. A
+    command in a matrix is never recognized as such a setting.
+    """
 
     def __init__(self, name: str, numbers: str, file: str, *, of_interface: bool = False) -> None:
         """``numbers``: a shell pattern for paths that end in numbers. ``file``: the path of the
@@ -274,12 +243,12 @@ class OfEach:
         self._interface = ("{interface}",) if of_interface else ()
 
     def enter(self, wanted: Values) -> Words:
-        """A command that writes the value into all files."""
+        """The command that writes the value into all files."""
         loop = f'{self._each}; echo "$1" > {self._file} || exit; done'
         return ("sh", "-c", loop, "sh", wanted[self._name], *self._interface)
 
     def check(self, wanted: Values) -> Words:
-        """A command that prints a line with number and value for each file."""
+        """The command that prints a line with number and value for each file."""
         loop = f'{self._each}; echo "$n $(cat {self._file})"; done'
         return ("sh", "-c", loop, "sh", "-", *self._interface)
 
@@ -308,10 +277,6 @@ class OfEach:
                 commands.append(("sh", "-c", loop, "sh", value, *part))
         return tuple(commands)
 
-    def recognized(self, words: Words) -> Values | None:
-        """``None``: a command in a matrix is never recognized as this setting."""
-        return None
-
     def foreseen(self, wanted: Values) -> tuple[Words, ...]:
         """The command for one number, ``N``."""
         return self.restore(wanted, {"N": FOUND})
@@ -329,19 +294,11 @@ def _members(value: str) -> frozenset[str]:
     return frozenset(members)
 
 
-def _found_of(wanted: Values, found: Values) -> dict[str, str]:
-    """The values in ``found`` of the names in ``wanted``; ValueError if a name is missing."""
-    missing = [name for name in wanted if name not in found]
-    if missing:
-        raise ValueError(f"the host has no {missing[0]}")
-    return {name: found[name] for name in wanted}
-
-
 KNOWN: Mapping[str, KnownSetting] = {
-    "sysctl": Sysctl(),
-    "offloads": Ethtool("-K", "-k"),
-    "coalescing": Ethtool("-C", "-c"),
-    "mtu": Mtu(),
+    "sysctl": _Sysctl(),
+    "offloads": _Ethtool("-K", "-k"),
+    "coalescing": _Ethtool("-C", "-c"),
+    "mtu": _Mtu(),
     "governor": OfEach("governor", f"{CPUS}/cpu[0-9]*", f"{CPUS}/cpu$n/cpufreq/scaling_governor"),
     "interrupts": OfEach(
         "interrupts",
@@ -403,35 +360,27 @@ OF_ANY = (
 def changed_facts(content: Mapping[str, Any]) -> frozenset[str]:
     """Names of the facts that the variants in ``content`` change; empty without variants.
 
-    ``content`` has the data of a matrix (``Matrix.content``).
+    ``content`` has the data of a matrix (``Matrix.content``). It may come from a file, so the types
+    in it are checked.
     """
-    return frozenset(fact for change in _changes(content) for fact in _of_change(change))
-
-
-def _changes(content: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """All changes in ``content``. It may come from a file, so the types in it are checked."""
-    for group in _values(content.get("variants")):
-        for state in _values(group):
-            if isinstance(state, dict):
-                for end in ("server", "client"):
-                    changes = state.get(end)
-                    for change in changes if isinstance(changes, list) else ():
-                        if isinstance(change, dict):
-                            yield change
+    facts: set[str] = set()
+    states = [state for group in _values(content.get("variants")) for state in _values(group)]
+    ends = ("server", "client")
+    for changes in (state.get(end) for state in states if isinstance(state, dict) for end in ends):
+        for change in changes if isinstance(changes, list) else ():
+            if not isinstance(change, dict):
+                continue
+            kind, wanted = change.get("known"), change.get("wanted")
+            if kind == "sysctl" and isinstance(wanted, list):
+                names = (pair[0] for pair in wanted if isinstance(pair, list) and pair)
+                facts |= {OF_SYSCTL[n] for n in names if isinstance(n, str) and n in OF_SYSCTL}
+            else:
+                facts |= {*(OF_KNOWN.get(kind, OF_ANY) if isinstance(kind, str) else OF_ANY)}
+    return frozenset(facts)
 
 
 def _values(section: object) -> tuple[object, ...]:
     return tuple(section.values()) if isinstance(section, dict) else ()
-
-
-def _of_change(change: Mapping[str, Any]) -> tuple[str, ...]:
-    kind, wanted = change.get("known"), change.get("wanted")
-    if kind == "sysctl" and isinstance(wanted, list):
-        names = (pair[0] for pair in wanted if isinstance(pair, list) and pair)
-        return tuple(
-            OF_SYSCTL[name] for name in names if isinstance(name, str) and name in OF_SYSCTL
-        )
-    return OF_KNOWN[kind] if isinstance(kind, str) and kind in OF_KNOWN else OF_ANY
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from typing import Any
 
 from netlab.kinds.groups import Setup
 from netlab.messages import Message
-from netlab.trial.column import Column, setting_columns
-from netlab.trial.quantity import THROUGHPUTS, Quantity
+from netlab.trial.column import THROUGHPUTS, Column, Quantity, setting_columns
 
 
 @dataclass(frozen=True, kw_only=True)

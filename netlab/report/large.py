@@ -31,8 +31,8 @@ from netlab.results.labels import setting, setting_name, setting_value
 from netlab.results.quantities import figure_columns
 from netlab.store.plan import Plan, PlannedCell
 from netlab.terminal import printable
+from netlab.trial.column import Quantity
 from netlab.trial.figures import FigureColumn, Shown
-from netlab.trial.quantity import Quantity
 from netlab.trial.record import STATUSES, Status, Value
 from netlab.units import format_share
 

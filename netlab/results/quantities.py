@@ -8,7 +8,7 @@ from netlab.kinds import KINDS
 from netlab.messages import _, joined
 from netlab.results.labels import setting
 from netlab.results.layout import level
-from netlab.trial.quantity import THROUGHPUTS, Quantity, time_of
+from netlab.trial.column import THROUGHPUTS, Quantity, time_of
 from netlab.trial.record import Record
 
 

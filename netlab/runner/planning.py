@@ -20,7 +20,6 @@ from netlab import units
 from netlab.config.matrix_file import inventory_for, load_matrix
 from netlab.errors import UsageError
 from netlab.experiment.cells import Cell
-from netlab.experiment.estimate import Estimate, Setups, estimate, same_setups
 from netlab.experiment.hosts import (
     EndName,
     HostPair,
@@ -33,7 +32,7 @@ from netlab.experiment.hosts import (
     role_of,
 )
 from netlab.experiment.matrix import Matrix, expand
-from netlab.experiment.schedule import Round, Trial, rounds
+from netlab.experiment.schedule import Estimate, Round, Setups, Trial, estimate, rounds, same_setups
 from netlab.experiment.variants import KNOWN, Variants, Words
 from netlab.findings.catalogue import expect_words
 from netlab.kinds import RoundTrip, Setup, Stream

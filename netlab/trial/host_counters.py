@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 PLACES = ("interface", "queue", "softnet", "socket")
@@ -21,13 +22,6 @@ neighbour, whose queue then fills."""
 
 HOSTS = ("client", "server", *(f"observed_{number}" for number in range(1, 10)))
 """Keys of a trial's hosts in the trial's record: the two ends, and the observed hosts."""
-
-OF_A_HOST = (
-    *("busy_share", "busiest_core_share", "busiest_core"),
-    *(f"{place}_dropped_frames" for place in PLACES),
-    *(f"pause_frames_{way}" for way in WAYS),
-)
-"""Names of the values of each host in a record, after the host's key."""
 
 _INTERFACE = ("interface_dropped_packets", "interface_errors")
 _QUEUE = "interface_queue_dropped_packets"
@@ -66,13 +60,22 @@ class Counters:
     pauses: Mapping[str, int] = field(default_factory=dict)
     """Direction of ``WAYS`` → pause frames of the host's interfaces since they came up."""
 
+    def until(self, later: Counters) -> tuple[dict[str, int], dict[str, int]]:
+        """Place → frames dropped, and direction → pause frames, between this reading and a later
+        one, as far as both readings have them.
+        """
+        dropped, paused = (
+            {name: max(0, count - first[name]) for name, count in last.items() if name in first}
+            for first, last in ((self.dropped, later.dropped), (self.pauses, later.pauses))
+        )
+        return dropped, paused
+
 
 @dataclass(frozen=True, slots=True)
 class Watched:
     """The load and drops of one host during a trial."""
 
     name: str
-    """Name of the host."""
     cpu: Cpu | None
     """Load of its CPUs; ``None``: not reported, or the time was too short."""
     dropped: Mapping[str, int]
@@ -113,7 +116,9 @@ def counters_in(facts: Sequence[Mapping[str, Any]], *, softnet: bool = True) -> 
     }
     if softnet and _SOFTNET in last:
         drops["softnet"] = int(last[_SOFTNET])
-    return Counters(drops, _ticks_in(last), pauses)
+    columns = [last.get(f"cpu_{name}", []) for name in ("numbers", "busy_ticks", "total_ticks")]
+    ticks = {number: (busy, total) for number, busy, total in zip(*columns, strict=False)}
+    return Counters(drops, ticks, pauses)
 
 
 def drops_in(facts: Mapping[str, Any]) -> Counters:
@@ -134,41 +139,20 @@ def drops_in(facts: Mapping[str, Any]) -> Counters:
     return Counters(drops, pauses=counters.pauses)
 
 
-def dropped_between(first_reading: Counters, last_reading: Counters) -> dict[str, int]:
-    """Place → frames dropped between two readings, for the places that both readings have."""
-    return _grown(first_reading.dropped, last_reading.dropped)
-
-
-def paused_between(first_reading: Counters, last_reading: Counters) -> dict[str, int]:
-    """Direction → pause frames between two readings, for the directions that both readings have."""
-    return _grown(first_reading.pauses, last_reading.pauses)
-
-
-def _grown(first_counts: Mapping[str, int], last_counts: Mapping[str, int]) -> dict[str, int]:
-    """Growth of counters, never below zero."""
-    return {
-        name: max(0, count - first_counts[name])
-        for name, count in last_counts.items()
-        if name in first_counts
-    }
-
-
 def cpu_between(first_reading: Counters, last_reading: Counters) -> Cpu | None:
     """CPU load between two readings; ``None`` if no time passed or the CPUs are unknown.
 
     CPUs that were added or removed in between, or whose counts decreased, are left out.
     """
-    spans = {
-        number: (busy - first_reading.ticks[number][0], total - first_reading.ticks[number][1])
-        for number, (busy, total) in last_reading.ticks.items()
-        if number in first_reading.ticks
-        and total > first_reading.ticks[number][1]
-        and busy >= first_reading.ticks[number][0]
-    }
+    spans: dict[int, tuple[int, int]] = {}
+    for number, (busy, total) in last_reading.ticks.items():
+        first_busy, first_total = first_reading.ticks.get(number, (busy, total))
+        if total > first_total and busy >= first_busy:
+            spans[number] = busy - first_busy, total - first_total
     if not spans:
         return None
     shares = {number: busy / total for number, (busy, total) in spans.items()}
-    busiest = max(shares, key=lambda number: shares[number])
+    busiest = max(shares, key=shares.__getitem__)
     busy_all, total_all = (sum(ticks) for ticks in zip(*spans.values(), strict=True))
     return Cpu(busy_all / total_all, shares[busiest], busiest)
 
@@ -186,14 +170,5 @@ def cpu_in(result: Mapping[str, Any]) -> Cpu | None:
 
 def busiest(hosts: Iterable[Watched]) -> Watched | None:
     """The host with the busiest CPU; ``None`` if no CPU load is known."""
-    hosts_with_cpu = [host for host in hosts if host.cpu is not None]
-    return max(
-        hosts_with_cpu,
-        key=lambda host: host.cpu.busiest_core_share if host.cpu else 0,
-        default=None,
-    )
-
-
-def _ticks_in(facts: Mapping[str, Any]) -> dict[int, tuple[int, int]]:
-    columns = [facts.get(f"cpu_{name}", []) for name in ("numbers", "busy_ticks", "total_ticks")]
-    return {number: (busy, total) for number, busy, total in zip(*columns, strict=False)}
+    loads = [(host.cpu.busiest_core_share, host) for host in hosts if host.cpu is not None]
+    return max(loads, key=itemgetter(0), default=(0.0, None))[1]

@@ -6,7 +6,7 @@ docs/findings.md defines them (``data-stopped``); old records have no gaps, so n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -126,8 +126,16 @@ def interruptions(record: Record) -> Iterator[Interruption]:
         return
     for prefix, taking, giving, shown_by in _PLACES:
         # A quick check first: most records have none of these values.
-        has_values = any(name in record.values for name in shown_by)
-        if has_values and (stop := _interruption(_flow_of(record, prefix, taking, giving))):
+        if not any(name in record.values for name in shown_by):
+            continue
+        values, settings, test = record.values, record.settings, record.test
+        if test == "latency_under_load" and taking == "client":
+            own = {name: values.get(f"client_{name}") for name in ("elapsed_ns", "lost_messages")}
+            values = {**values, **{name: value for name, value in own.items() if value is not None}}
+            settings = {n: settings[name] for n, name in _REQUESTS.items() if name in settings}
+            test = "round_trip"
+        flow = _Way(values, prefix, settings, test, taking, giving)
+        if stop := _stop(flow) or _suspension(flow):
             yield stop
 
 
@@ -138,16 +146,6 @@ _REQUESTS = {
     "timeout_s": "request_timeout_s",
 }
 """Setting of a round trip → the same setting of the round trips that run under a load."""
-
-
-def _flow_of(record: Record, prefix: str, taking: str, giving: str) -> _Way:
-    values, settings, test = record.values, record.settings, record.test
-    if test == "latency_under_load" and taking == "client":
-        own = {name: values.get(f"client_{name}") for name in ("elapsed_ns", "lost_messages")}
-        values = {**values, **{name: value for name, value in own.items() if value is not None}}
-        settings = {ours: settings[name] for ours, name in _REQUESTS.items() if name in settings}
-        test = "round_trip"
-    return _Way(values, prefix, settings, test, taking, giving)
 
 
 def asks_again(record: Record) -> bool:
@@ -167,17 +165,29 @@ def least_ns(window_ns: float) -> float:
     return min(SHORT_NS, max(LEAST_NS, SHARE * window_ns))
 
 
-def _interruption(flow: _Way) -> Interruption | None:
-    return _stop(flow) or _suspension(flow)
-
-
 def _stop(flow: _Way) -> Interruption | None:
     """The interruption by those gaps that pace, loss and round trips do not explain.
 
     Returns ``None`` if there are no such gaps, or if they are too short together.
     """
+    per_s, size_bytes = flow.asked("message_rate_per_s"), flow.asked("message_bytes")
+    bit_per_s = flow.asked("rate_bit_per_s")
+    if bit_per_s is not None and size_bytes:
+        per_s = bit_per_s / (8 * size_bytes)
     listed = flow.intervals(f"{flow.taking}_gaps")
-    gaps, cause, end = _gaps_with_cause([gap for gap in listed if not _is_pace(gap, flow)], flow)
+    unpaced = [gap for gap in listed if not per_s or _length_of(gap) * per_s >= DUE_TIMES * 1e9]
+    # netlab first seeks a cause of the gaps that loss and round trips do not explain. If many gaps
+    # of one round trip each were included, a process that stopped for a second would explain too
+    # small a share of all gaps.
+    gaps = [gap for gap in unpaced if not _is_loss(gap, flow)]
+    cause, end = _cause_of(gaps, flow)
+    if cause is None:
+        cause, end = _cause_of(unpaced, flow)
+        # It is not known when a clock was set, so gaps that loss explains are not ascribed to it.
+        if cause in (None, Cause.CLOCK):
+            cause, end = None, ""
+        else:
+            gaps = unpaced
     if not gaps:
         return None
     number, stopped_ns = float(len(gaps)), float(_length_ns(gaps))
@@ -199,24 +209,6 @@ def _stop(flow: _Way) -> Interruption | None:
     )
 
 
-def _gaps_with_cause(gaps: Sequence[Gap], flow: _Way) -> tuple[Sequence[Gap], Cause | None, str]:
-    """The gaps that count, what stopped the data in them, and at which end.
-
-    netlab first seeks a cause of the gaps that loss and round trips do not explain. If many gaps of
-    one round trip each were included, a process that stopped for a second would explain too small a
-    share of all gaps.
-    """
-    rest = [gap for gap in gaps if not _is_loss(gap, flow)]
-    cause, end = _cause_of(rest, flow)
-    if cause is None:
-        cause, end = _cause_of(gaps, flow)
-        # It is not known when a clock was set, so gaps that loss explains are not ascribed to it.
-        if cause not in (None, Cause.CLOCK):
-            return gaps, cause, end
-        cause, end = None, ""
-    return rest, cause, end
-
-
 def _suspension(flow: _Way) -> Interruption | None:
     """The interruption by a suspension of the end that receives data. The clock of this end stopped
     as well, so its times show no gap.
@@ -235,18 +227,6 @@ def _suspension(flow: _Way) -> Interruption | None:
     )
 
 
-# ---- gaps that are no interruption ---------------------------------------------------------------
-
-
-def _is_pace(gap: Gap, flow: _Way) -> bool:
-    """Whether the pace of the messages explains the gap."""
-    per_s, size_bytes = flow.asked("message_rate_per_s"), flow.asked("message_bytes")
-    bit_per_s = flow.asked("rate_bit_per_s")
-    if bit_per_s is not None and size_bytes:
-        per_s = bit_per_s / (8 * size_bytes)
-    return bool(per_s) and _length_of(gap) * (per_s or 0) < DUE_TIMES * 1e9
-
-
 def _is_loss(gap: Gap, flow: _Way) -> bool:
     """Whether the gap is explained by a lost message, or by TCP that sends one TCP window per round
     trip and then waits.
@@ -260,90 +240,62 @@ def _is_loss(gap: Gap, flow: _Way) -> bool:
         return has_losses and _length_of(gap) <= RTOS * 1e9 * (flow.asked("timeout_s") or 0)
     # For round trips, segments of both directions may be lost.
     ends = flow.ends if flow.taking == "client" else (flow.giving,)
-    lossy = [end for end in ends if _retransmitted(end, flow)]
+    # Some systems count retransmitted segments, some bytes.
+    counters = ("total_retrans", "bytes_retrans")
+    lossy = [end for end in ends if any(flow.grown(end, name) for name in counters)]
     rtos_us = [flow.number(f"{end}_tcp_end_rto_us") or UNTOLD_RTO_US for end in lossy]
-    explained_us = (RTOS * max(rtos_us, default=0), ROUND_TRIPS * _shortest_trip_us(flow))
+    # The last round trip stands in for the shortest if the sender's system does not record that.
+    trips_us = [flow.number(f"{flow.giving}_tcp_end_{name}") for name in ("min_rtt_us", "rtt_us")]
+    shortest_us = next(filter(None, trips_us), 0)
+    explained_us = (RTOS * max(rtos_us, default=0), ROUND_TRIPS * shortest_us)
     return _length_of(gap) <= 1e3 * max(explained_us)
-
-
-def _retransmitted(end: str, flow: _Way) -> bool:
-    """Whether the TCP of ``end`` retransmitted data; some systems count segments, some bytes."""
-    return any(flow.grown(end, name) for name in ("total_retrans", "bytes_retrans"))
-
-
-def _shortest_trip_us(flow: _Way) -> float:
-    """The shortest round trip; the last one if the sender's system does not record the shortest."""
-    ends = (f"{flow.giving}_tcp_end_{name}" for name in ("min_rtt_us", "rtt_us"))
-    return next((us for name in ends if (us := flow.number(name))), 0)
-
-
-# ---- what stopped the data -----------------------------------------------------------------------
 
 
 def _cause_of(gaps: Sequence[Gap], flow: _Way) -> tuple[Cause | None, str]:
     """The cause that the record proves, and its end; more specific causes are tried first."""
-    for cause, proves in _PROOFS:
-        for end in flow.ends if gaps else ():
-            if proves(gaps, flow, end):
+    if not gaps:
+        return None, ""
+    for proofs in zip(*(_proofs(gaps, flow, end) for end in flow.ends), strict=True):
+        for end, (cause, is_proved) in zip(flow.ends, proofs, strict=True):
+            if is_proved:
                 return cause, end
     return None, ""
 
 
-def _was_suspended(gaps: Sequence[Gap], flow: _Way, end: str) -> bool:
-    return (flow.number(f"{end}_suspended_ns") or 0) >= HALF * max(map(_length_of, gaps))
+def _proofs(gaps: Sequence[Gap], flow: _Way, end: str) -> Iterator[tuple[Cause, bool]]:
+    """Causes at one end, and whether the record proves them."""
+    stopped_ns, window_ns = _length_ns(gaps), flow.number("elapsed_ns") or 0
+    suspended_ns = flow.number(f"{end}_suspended_ns") or 0
+    yield Cause.SUSPENDED, suspended_ns >= HALF * max(map(_length_of, gaps))
 
-
-def _was_robbed(gaps: Sequence[Gap], flow: _Way, end: str) -> bool:
-    """Whether the end lost the time of all its CPUs for nearly as long as data stopped."""
+    # The end lost the time of all its CPUs for nearly as long as data stopped.
     share = flow.number(f"{end}_host_steal_share") or 0
-    window_ns = flow.number(f"{end}_elapsed_ns") or flow.number("elapsed_ns") or 0
-    return share * window_ns >= ROBBED * _length_ns(gaps)
+    lost_ns = share * (flow.number(f"{end}_elapsed_ns") or window_ns)
+    yield Cause.STEAL, lost_ns >= ROBBED * stopped_ns
 
-
-def _stood_still(gaps: Sequence[Gap], flow: _Way, end: str) -> bool:
-    """Whether the ticks of the end were late while data stopped."""
-    # The server times its ticks from the first request; the client's window begins after warm-up.
+    # The ticks of the end were late while data stopped. The server times its ticks from the first
+    # request; the client's window begins after warm-up.
     ahead_ns = round(1e9 * (flow.asked("warm_up_s") or 0)) if end == "server" else 0
     late = [(a - ahead_ns, b - ahead_ns) for a, b in flow.intervals(f"{end}_late_ticks")]
-    return _overlap_ns(gaps, late) >= HALF * _length_ns(gaps)
+    late_ns = sum(max(0, min(a[1], b[1]) - max(a[0], b[0])) for a in gaps for b in late)
+    yield Cause.PROCESS, late_ns >= HALF * stopped_ns
 
+    yield Cause.CARRIER, (flow.number(f"{end}_interface_carrier_changes") or 0) > 0
 
-def _did_not_take(gaps: Sequence[Gap], flow: _Way, end: str) -> bool:
-    """Whether the end's queue was full after the gap although data arrived all the time: TCP's
-    window was closed, or the socket dropped datagrams.
+    # The end's queue was full after the gap although data arrived all the time: TCP's window was
+    # closed, or the socket dropped datagrams. A full queue alone proves nothing: after a loss, or
+    # while a neighbour's address is resolved again, all waiting data arrives at once.
+    did_not_take = end == "receiver" and 1 in flow.series(f"{end}_gap_queue_full")
+    if did_not_take and flow.settings.get("protocol") == "TCP":
+        closed_ns = 1e3 * (flow.grown("sender", "rwnd_limited_us") or 0)
+        did_not_take = closed_ns >= HALF * stopped_ns
+    elif did_not_take:
+        messages, drops = flow.number("received_messages"), flow.number("receiver_queue_drops")
+        running_ns = window_ns - stopped_ns
+        did_not_take = (drops or 0) * running_ns >= HALF * (messages or 0) * stopped_ns > 0
+    yield Cause.PROCESS, did_not_take
 
-    A full queue alone proves nothing: after a loss, or while a neighbour's address is resolved
-    again, all waiting data arrives at once.
-    """
-    if end != "receiver" or 1 not in flow.series(f"{end}_gap_queue_full"):
-        return False
-    stopped_ns = _length_ns(gaps)
-    if flow.settings.get("protocol") == "TCP":
-        return 1e3 * (flow.grown("sender", "rwnd_limited_us") or 0) >= HALF * stopped_ns
-    messages, drops = flow.number("received_messages"), flow.number("receiver_queue_drops")
-    running_ns = (flow.number("elapsed_ns") or 0) - stopped_ns
-    return (drops or 0) * running_ns >= HALF * (messages or 0) * stopped_ns > 0
-
-
-def _lost_carrier(_gaps: Sequence[Gap], flow: _Way, end: str) -> bool:
-    return (flow.number(f"{end}_interface_carrier_changes") or 0) > 0
-
-
-def _had_its_clock_set(_gaps: Sequence[Gap], flow: _Way, end: str) -> bool:
-    return flow.number(f"{end}_wall_step_ns") is not None
-
-
-_PROOFS: tuple[tuple[Cause, Callable[[Sequence[Gap], _Way, str], bool]], ...] = (
-    (Cause.SUSPENDED, _was_suspended),
-    (Cause.STEAL, _was_robbed),
-    (Cause.PROCESS, _stood_still),
-    (Cause.CARRIER, _lost_carrier),
-    (Cause.PROCESS, _did_not_take),
-    (Cause.CLOCK, _had_its_clock_set),
-)
-
-
-# ---- intervals -----------------------------------------------------------------------------------
+    yield Cause.CLOCK, flow.number(f"{end}_wall_step_ns") is not None
 
 
 def _length_of(gap: Gap) -> int:
@@ -352,8 +304,3 @@ def _length_of(gap: Gap) -> int:
 
 def _length_ns(gaps: Sequence[Gap]) -> int:
     return sum(map(_length_of, gaps))
-
-
-def _overlap_ns(gaps: Sequence[Gap], other_gaps: Sequence[Gap]) -> int:
-    """Total overlap of two sets of intervals; the intervals of one set do not overlap."""
-    return sum(max(0, min(a[1], b[1]) - max(a[0], b[0])) for a in gaps for b in other_gaps)

@@ -15,8 +15,7 @@ from netlab.messages import Message, _, sentence_case
 from netlab.stats.histogram import Histogram, from_pairs
 
 Value = str | int | float | bool | list[int] | list[float]
-"""Types of a record's values. NaN and special values are not allowed: an unknown value is
-absent."""
+"""Types of a record's values, without NaN and special values: an unknown value is absent."""
 
 LARGEST_FLOAT = 1e30
 """Largest number of a record, whichever its unit: sums of squares do not overflow."""
@@ -29,15 +28,10 @@ History (netlab reads every version in this list; each has a fixture under tests
 1. First version. Run folder: run.json, matrix.yaml, journal.jsonl.
 """
 
-FLOWS: Mapping[str, str] = {
-    "": "",
-    "to_server_": _("to server"),
-    "to_client_": _("to client"),
-}
+FLOWS: Mapping[str, str] = {"": "", "to_server_": _("to server"), "to_client_": _("to client")}
 """Prefix of a flow's values → name of the flow in a test that sends both ways."""
 
 PREFIXES: Mapping[str, str] = {name: prefix for prefix, name in FLOWS.items()}
-"""Name of a flow → prefix of its values."""
 
 
 def server_sends(settings: Mapping[str, Any], prefix: str) -> bool:
@@ -192,9 +186,7 @@ def reason_of(word: str) -> str:
 
 
 def histogram_of(pairs: object, bits: object) -> Histogram | None:
-    """A histogram that was recorded as bucket, count, bucket, count, …; ``None`` if it has no
-    values or is damaged.
-    """
+    """A histogram recorded as bucket, count, bucket, count, …; ``None`` if empty or damaged."""
     if not isinstance(pairs, list | tuple) or not pairs or type(bits) is not int:
         return None
     try:
@@ -204,9 +196,8 @@ def histogram_of(pairs: object, bits: object) -> Histogram | None:
 
 
 class MeasuredValues(ABC):
-    """Typed access to measured values by name; each name ends in its unit.
-
-    A value that is absent, or of another type than its reader returns, is ``None``.
+    """Typed access to measured values by name; each name ends in its unit. A value that is absent,
+    or of another type than its reader returns, is ``None``.
     """
 
     __slots__ = ()
@@ -246,9 +237,7 @@ class MeasuredValues(ABC):
         return histogram_of(self.value(name), self.value(f"{name}_bits"))
 
     def grown(self, end: str, counter: str) -> int | None:
-        """Growth of a counter of the TCP of ``end`` over the end's window; ``None`` also if the
-        counter fell.
-        """
+        """Growth of a counter of an end's TCP over its window; ``None`` also if it fell."""
         begin = self.whole(f"{end}_tcp_begin_{counter}")
         after = self.whole(f"{end}_tcp_end_{counter}")
         return None if begin is None or after is None or after < begin else after - begin
@@ -284,41 +273,26 @@ class FlowValues(MeasuredValues):
         return self.values.get(self.prefix + name)
 
     @property
-    def throughput_bit_per_s(self) -> float | None:
-        """Measured at the receiver."""
-        return self.number("throughput_bit_per_s")
+    def measured(self) -> MeasuredValues:
+        """The values themselves."""
+        return self
 
-    @property
-    def sent_messages(self) -> int | None:
-        """Messages sent in the whole test."""
-        return self.whole("sent_messages")
-
-    @property
-    def lost_messages(self) -> int | None:
-        """Messages lost in the whole test."""
-        return self.whole("lost_messages")
-
-    @property
-    def mss_bytes(self) -> int | None:
-        """Largest payload of a TCP segment."""
-        return self.whole("mss_bytes")
-
-    @property
-    def tcp_timestamps(self) -> bool | None:
-        """Whether TCP's segments had timestamps."""
-        return self.flag("tcp_timestamps")
-
-    @property
-    def connected_by(self) -> str | None:
-        """The side that connected: ``client`` or ``server``."""
-        return self.text("connected_by")
+    throughput_bit_per_s = Recorded(NUMBER, "throughput_bit_per_s")
+    """Measured at the receiver."""
+    sent_messages = Recorded(WHOLE, "sent_messages")
+    """In the whole test, as lost messages."""
+    lost_messages = Recorded(WHOLE, "lost_messages")
+    mss_bytes = Recorded(WHOLE, "mss_bytes")
+    """Largest payload of a TCP segment."""
+    tcp_timestamps = Recorded(MeasuredValues.flag, "tcp_timestamps")
+    """Whether TCP's segments had timestamps."""
+    connected_by = Recorded(TEXT, "connected_by")
+    """The side that connected: ``client`` or ``server``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(MeasuredValues):
-    """The result of one trial, its failure, or a trial that is not measured yet. A value that is
-    absent is unknown.
-    """
+    """The result of one trial, its failure, or a trial that is not measured yet."""
 
     cell: str
     """Key of the cell: a combination of a pairing (server and client), a test and its settings."""
@@ -446,32 +420,38 @@ HEADLINE_ENDINGS = ("throughput_bit_per_s", "transactions_per_s", "frames_per_s"
 """Endings of the names of values that a record without a result must not have."""
 
 
+_FIELDS: Mapping[str, type] = {
+    **{"cell": str, "trial": int, "attempt": int, "status": str},
+    **{"reason": str, "errno": int, "detail": str},
+    **{"pairing": str, "server": str, "client": str, "test": str, "started_at": str},
+    **{"settings": dict, "values": dict},
+}
+"""Key of a record in JSON → its type, in the order in which they are written."""
+_OPTIONAL = frozenset({"reason", "errno", "detail"})
+
+
 def to_json(record: Record) -> str:
     """The record as one JSON object, ASCII, without line feeds; ``None`` is left out.
 
     Raises ValueError for an invalid record: NaN or infinity, a status without its reason, a reason
     outside of ``REASONS``, a failure with a throughput or a rate of transactions.
     """
-    _check(record)
-    fields: dict[str, Any] = {
-        "schema": SCHEMA,
-        "cell": record.cell,
-        "trial": record.trial,
-        "attempt": record.attempt,
-        "status": str(record.status),
-        "reason": record.reason,
-        "errno": record.errno,
-        "detail": record.detail,
-        "pairing": record.pairing,
-        "server": record.server,
-        "client": record.client,
-        "test": record.test,
-        "started_at": record.started_at,
-        "settings": dict(record.settings),
-        "values": dict(record.values),
-    }
-    present = {name: value for name, value in fields.items() if value is not None}
-    return json.dumps(present, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    if record.status is Status.OK:
+        if record.reason is not None:
+            raise ValueError(f"{record.cell}: status ok, but with the reason {record.reason!r}")
+    elif record.reason not in REASONS:
+        raise ValueError(
+            f"{record.cell}: status {record.status} with the reason {record.reason!r}, "
+            "which netlab does not know"
+        )
+    if record.trial < 1 or record.attempt < 1:
+        raise ValueError(f"{record.cell}: the numbers of trial and attempt begin at 1")
+    _check_values(record)
+    _check_failure(record)
+    fields: dict[str, Any] = {"schema": SCHEMA}
+    fields |= {name: value for name in _FIELDS if (value := getattr(record, name)) is not None}
+    fields |= {"settings": dict(record.settings), "values": dict(record.values)}
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def from_json(text: str) -> Record:
@@ -495,22 +475,21 @@ def from_data(data: Mapping[str, Any], *, look_at_values: bool = True) -> Record
     Without ``look_at_values``, the caller must check the record's settings and values.
     """
     check_schema(data.get("schema"))
-    record = Record(
-        cell=_field(data, "cell", str),
-        trial=_field(data, "trial", int),
-        attempt=_field(data, "attempt", int),
-        status=_status(_field(data, "status", str)),
-        reason=_optional(data, "reason", str),
-        errno=_optional(data, "errno", int),
-        detail=_optional(data, "detail", str),
-        pairing=_field(data, "pairing", str),
-        server=_field(data, "server", str),
-        client=_field(data, "client", str),
-        test=_field(data, "test", str),
-        started_at=_field(data, "started_at", str),
-        settings=_field(data, "settings", dict),
-        values=_field(data, "values", dict),
-    )
+    fields: dict[str, Any] = {}
+    for name, kind in _FIELDS.items():
+        if name in data:
+            fields[name] = data[name]
+            if type(data[name]) is not kind:
+                kind_name = kind.__name__
+                raise ValueError(f"{name} is {data[name]!r}, and should be of type {kind_name}")
+        elif name not in _OPTIONAL:
+            raise ValueError(f"{name} is missing")
+    try:
+        fields["status"] = Status(fields["status"])
+    except ValueError:
+        unknown = f"status is {fields['status']!r}, which this netlab does not know"
+        raise ValueError(unknown) from None
+    record = Record(**fields)
     if look_at_values:
         _check_values(record)
     _check_failure(record)
@@ -518,9 +497,7 @@ def from_data(data: Mapping[str, Any], *, look_at_values: bool = True) -> Record
 
 
 def as_number(value: Any) -> float | None:
-    """The value if it is a number that a record may hold; ``None`` for anything else, including
-    truth values.
-    """
+    """The value if it is a number that a record may hold, and no truth value; else ``None``."""
     kind = type(value)
     if (kind is int or kind is float) and -LARGEST_FLOAT <= value <= LARGEST_FLOAT:
         return float(value)
@@ -550,26 +527,9 @@ def refuse_constant(name: str) -> None:
 
 
 def check_text(text: str) -> None:
-    """Raise ValueError for a text with half a surrogate pair: such a text cannot be stored in a
-    file.
-    """
+    """Raise ValueError for a text with half a surrogate pair, which no file can hold."""
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
         raise ValueError(_("a text contains half a surrogate pair"))
-
-
-def _check(record: Record) -> None:
-    if record.status is Status.OK:
-        if record.reason is not None:
-            raise ValueError(f"{record.cell}: status ok, but with the reason {record.reason!r}")
-    elif record.reason not in REASONS:
-        raise ValueError(
-            f"{record.cell}: status {record.status} with the reason {record.reason!r}, "
-            "which netlab does not know"
-        )
-    if record.trial < 1 or record.attempt < 1:
-        raise ValueError(f"{record.cell}: the numbers of trial and attempt begin at 1")
-    _check_values(record)
-    _check_failure(record)
 
 
 _PLAIN = frozenset({str, int, bool})
@@ -602,23 +562,3 @@ def _is_value(value: object) -> bool:
         kinds = set(map(type, value)) - {int, bool}
         return not kinds or (kinds == {float} and all(_is_value(number) for number in value))
     return isinstance(value, str | int)
-
-
-def _field(data: Mapping[str, Any], name: str, kind: type) -> Any:
-    if name not in data:
-        raise ValueError(f"{name} is missing")
-    value = data[name]
-    if type(value) is not kind:
-        raise ValueError(f"{name} is {value!r}, and should be of type {kind.__name__}")
-    return value
-
-
-def _optional(data: Mapping[str, Any], name: str, kind: type) -> Any:
-    return _field(data, name, kind) if name in data else None
-
-
-def _status(word: str) -> Status:
-    try:
-        return Status(word)
-    except ValueError:
-        raise ValueError(f"status is {word!r}, which this netlab does not know") from None

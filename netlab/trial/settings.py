@@ -118,10 +118,10 @@ class SettingRow:
     """The description of a setting."""
 
     key: str
-    """Its key in a matrix."""
+    """In a matrix."""
     reads: Reader = None
     default: Any = ...
-    """Its default level; ``...``: it has none and must be given."""
+    """Its default level; ``...``: it must be given."""
     _: KW_ONLY
     about: str
     """Help for authors of a matrix."""
@@ -218,16 +218,15 @@ def rows_of(kinds: Iterable[Any]) -> dict[str, SettingRow]:
         types = get_type_hints(kind)
         for own in fields(kind):
             if own.name not in rows and "row" in own.metadata:
-                type_ = _without_none(types[own.name])
                 row: SettingRow = own.metadata["row"]
-                label = row.label or _(own.name.replace("_", " "))
-                column = row.about if row.column == "" else row.column
+                type_ = types[own.name]
+                if NoneType in get_args(type_):
+                    type_ = next(member for member in get_args(type_) if member is not NoneType)
                 rows[own.name] = replace(
-                    row, field=own.name, type=type_, label=label, column=column
+                    row,
+                    field=own.name,
+                    type=type_,
+                    label=row.label or _(own.name.replace("_", " ")),
+                    column=row.about if row.column == "" else row.column,
                 )
     return rows
-
-
-def _without_none(type_: Any) -> Any:
-    members = [member for member in get_args(type_) if member is not NoneType]
-    return members[0] if NoneType in get_args(type_) else type_

@@ -208,7 +208,7 @@ def test_netlab_check_never_finds_a_run_worse_than_itself(
 ) -> None:
     from netlab.compare.align import AlignedPair
     from netlab.compare.check import _judge_no_worse
-    from netlab.trial.quantity import Quantity
+    from netlab.trial.column import Quantity
 
     same = dict(enumerate(values))
     aligned = AlignedPair(

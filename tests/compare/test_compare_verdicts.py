@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.compare.align import AlignedPair, Judged, judge, smallest_shown
-from netlab.trial.quantity import Quantity
+from netlab.trial.column import Quantity
 
 MBIT = Quantity("throughput", "Mbit/s", 1e6, "more", "less", lambda _: None)
 

@@ -15,7 +15,6 @@ from netlab.trial.host_counters import (
     counters_in,
     cpu_between,
     cpu_in,
-    dropped_between,
 )
 
 LEFT = {"route_interface": "left", "interface_dropped_packets": 3, "interface_errors": 1}
@@ -36,12 +35,12 @@ def test_drops_of_a_host_are_the_sum_over_its_interfaces_each_counted_once() -> 
 
 def test_drops_at_a_place_are_unknown_unless_both_readings_have_the_counter() -> None:
     start, end = Counters({"interface": 5, "queue": 9}), Counters({"interface": 7, "softnet": 1})
-    assert dropped_between(start, end) == {"interface": 2}
+    assert start.until(end) == ({"interface": 2}, {})
     assert counters_in([]) == Counters({})
 
 
 def test_a_drop_counter_that_was_reset_gives_zero_drops() -> None:
-    assert dropped_between(Counters({"queue": 9}), Counters({"queue": 2})) == {"queue": 0}
+    assert Counters({"queue": 9}).until(Counters({"queue": 2})) == ({"queue": 0}, {})
 
 
 def facts(*cores: tuple[int, int, int]) -> dict[str, Any]:

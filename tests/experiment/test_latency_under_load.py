@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from netlab.ethernet import Link
 from netlab.experiment.cells import Cell, demands, lacking
-from netlab.experiment.estimate import estimate, same_setups
-from netlab.experiment.schedule import Round, Trial
+from netlab.experiment.schedule import Round, Trial, estimate, same_setups
 from netlab.kinds import FIELDS, Connect, LatencyUnderLoad, RoundTrip, Stream
 from netlab.kinds.groups import SentMessages
 from netlab.kinds.latency_under_load.settings import OUTSTANDING_MOST

@@ -3,7 +3,7 @@
 from netlab.kinds.kind import KindOfTest
 from netlab.kinds.latency_under_load.settings import LatencyUnderLoad
 from netlab.messages import _
-from netlab.trial.quantity import Quantity, value_of
+from netlab.trial.column import Quantity, value_of
 
 LATENCY_UNDER_LOAD = KindOfTest(
     name=_("latency_under_load"),

@@ -3,7 +3,7 @@
 from netlab.kinds.kind import KindOfTest
 from netlab.kinds.payload_search.settings import PayloadSearch
 from netlab.messages import _
-from netlab.trial.quantity import Quantity, value_of
+from netlab.trial.column import Quantity, value_of
 
 PAYLOAD_SEARCH = KindOfTest(
     name=_("payload_search"),

@@ -3,7 +3,7 @@
 from netlab.kinds.kind import KindOfTest
 from netlab.kinds.round_trip.settings import Connect, RoundTrip
 from netlab.messages import _
-from netlab.trial.quantity import time_of
+from netlab.trial.column import time_of
 
 ROUND_TRIP = KindOfTest(
     name=_("round_trip"),

@@ -3,7 +3,7 @@
 from netlab.kinds.kind import KindOfTest
 from netlab.kinds.throughput_search.settings import ThroughputSearch
 from netlab.messages import _
-from netlab.trial.quantity import Quantity, value_of
+from netlab.trial.column import Quantity, value_of
 
 THROUGHPUT_SEARCH = KindOfTest(
     name=_("throughput_search"),

@@ -23,7 +23,7 @@ from netlab.results.labels import figure, setting_name, setting_value
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import names_of, quantities_of
 from netlab.terminal import printable
-from netlab.trial.quantity import Quantity
+from netlab.trial.column import Quantity
 from netlab.trial.record import FLOWS, STATUSES, Record, Status, Value, by_cell, server_sends
 
 if TYPE_CHECKING:

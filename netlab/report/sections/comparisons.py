@@ -17,8 +17,8 @@ from netlab.report.tables.elements import AnswerLine, Part, Table, table
 from netlab.report.text.phrases import listed, spanned
 from netlab.results.labels import figure, setting
 from netlab.stats import ComparisonResult as Verdict
+from netlab.trial.column import Quantity
 from netlab.trial.figures import FigureColumn, Shown
-from netlab.trial.quantity import Quantity
 from netlab.trial.record import Record
 from netlab.units import format_share
 

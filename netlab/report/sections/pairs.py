@@ -25,8 +25,8 @@ from netlab.results.quantities import names_of, quantities_of
 from netlab.stats import ComparisonResult as Judged
 from netlab.stats import compare, judged_together, mean, pairs_by_block
 from netlab.stats.mesh import judge_mesh, round_trip_deviations
+from netlab.trial.column import Quantity
 from netlab.trial.figures import FigureColumn, Shown, ShownOf, Trials, blanks_of, known
-from netlab.trial.quantity import Quantity
 from netlab.trial.record import Record, by_cell
 from netlab.units import format_rate
 

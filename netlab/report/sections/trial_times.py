@@ -16,8 +16,8 @@ from netlab.report.tables.elements import Curve, Panel, Part, Strip, table
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of, quantities_of
 from netlab.stats import mean, median
+from netlab.trial.column import Quantity
 from netlab.trial.figures import FigureColumn, Shown
-from netlab.trial.quantity import Quantity
 from netlab.trial.record import Record, by_cell, utc_of
 
 MOST_DRIFT = 1e-3

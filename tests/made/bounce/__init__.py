@@ -3,7 +3,7 @@
 from bounce.settings import Bounce
 from netlab.kinds.kind import KindOfTest
 from netlab.messages import _
-from netlab.trial.quantity import Quantity, value_of
+from netlab.trial.column import Quantity, value_of
 
 BOUNCE = KindOfTest(
     name=_("bounce"),

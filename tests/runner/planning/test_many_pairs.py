@@ -29,7 +29,7 @@ def planned(folder: Path, number: int, patch: pytest.MonkeyPatch) -> Counter[str
     calls: Counter[str] = Counter()
     with patch.context() as here:
         for owner, name in (
-            (hosts.Inventory, "_by_name"),
+            (hosts.Inventory, "candidates"),
             (Stream, "settings"),
             (hosts.Host, "address"),
             (document, "load_document"),
@@ -51,7 +51,7 @@ def test_a_plan_looks_up_each_pairing_and_each_address_of_a_host_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few, many = (planned(tmp_path, number, monkeypatch) for number in (10, 40))
-    assert many["_by_name"] == 40 * 39
+    assert many["candidates"] == 40 * 39
     assert few["settings"] == many["settings"] > 0
     assert many["address"] == 40
     assert few["load_document"] == many["load_document"]

@@ -15,8 +15,8 @@ from netlab.config.matrix_file import load_matrix
 from netlab.errors import UsageError
 from netlab.ethernet import Link
 from netlab.experiment.cells import Cell
-from netlab.experiment.estimate import PROGRAMS_S
 from netlab.experiment.matrix import expand
+from netlab.experiment.schedule import PROGRAMS_S
 from netlab.kinds import Connect, PayloadSearch, RoundTrip, Setup
 from netlab.runner.planning import plan_json, plan_of, plan_text
 from netlab.runner.progress import OVERHEAD_S
