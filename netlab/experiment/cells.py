@@ -11,17 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Literal
 
+from netlab import kinds
 from netlab.experiment.hosts import EndName
-from netlab.kinds import (
-    DEFAULTS_OF,
-    FIELDS,
-    KINDS,
-    ONLY_OF_TCP,
-    ONLY_OF_UDP,
-    ROWS,
-    SETUPS,
-    Setup,
-)
 from netlab.trial.settings import Level, Scalar
 from netlab.units import format_bytes, format_rate, format_seconds, format_share, plain_figures
 
@@ -35,7 +26,7 @@ class Cell:
     Linux), or names of two hosts, such as ``nas+laptop``."""
     test: str
     """The kind of test: a key of ``SETUPS``."""
-    setup: Setup
+    setup: kinds.Setup
 
     @property
     def settings(self) -> Mapping[str, Scalar]:
@@ -54,7 +45,9 @@ class Cell:
 
 
 DEFAULTS: Mapping[str, Level] = {
-    name: level for test in reversed([*SETUPS]) for name, level in DEFAULTS_OF[test].items()
+    name: level
+    for test in reversed([*kinds.SETUPS])
+    for name, level in kinds.DEFAULTS_OF[test].items()
 }
 """Default of each setting. If kinds of test have different defaults for a setting, this is the
 default of the kind that comes first in ``SETUPS``: that is the stream, if it has the setting."""
@@ -145,7 +138,7 @@ def expansion(pairings: Sequence[str], grids: Sequence[Grid]) -> Expansion:
     problems: dict[object, Problem] = {}
     matching_rules: set[tuple[int, str, int]] = set()
     indices_with_cells: set[int] = set()
-    same_for_all: dict[int, list[Setup]] = {}
+    same_for_all: dict[int, list[kinds.Setup]] = {}
     for pairing in pairings if by_pairing else pairings[:1]:
         for index, grid in enumerate(grids):
             setups = same_for_all.get(index)
@@ -185,14 +178,14 @@ def _setups(
     grid: Grid,
     matching_rules: set[tuple[int, str, int]],
     problems: dict[object, Problem],
-) -> Iterator[Setup]:
+) -> Iterator[kinds.Setup]:
     """The settings of each cell of a grid, after the grid's rules.
 
     A setting that does not apply to the cell's protocol gets its default. For example, UDP has no
     congestion control, so two UDP combinations that differ only in this setting are one cell. If
     rules make two combinations equal, or settings are faulty, problems are added to ``problems``.
     """
-    defaults = DEFAULTS_OF[grid.test]
+    defaults = kinds.DEFAULTS_OF[grid.test]
     earlier: set[tuple[Level, ...]] = set()
     for levels in itertools.product(*grid.axes.values()):
         settings: dict[str, Level] = {
@@ -222,9 +215,9 @@ def _setups(
             problems.setdefault((index, *last), Problem(index, last[0], message, rule=last[1]))
         earlier.add(content)
         del settings["pairing"]
-        idle = ONLY_OF_TCP if settings["protocol"] == "UDP" else ONLY_OF_UDP
+        idle = kinds.ONLY_OF_TCP if settings["protocol"] == "UDP" else kinds.ONLY_OF_UDP
         settings |= {name: defaults[name] for name in idle & settings.keys()}
-        setup = SETUPS[grid.test](**settings)  # type: ignore[arg-type]  # checked before
+        setup = kinds.SETUPS[grid.test](**settings)  # type: ignore[arg-type]  # checked before
         for name, message in setup.faults():
             fault = Problem(index, "setting", message, field=name, level=settings[name])
             problems.setdefault(fault, fault)
@@ -253,9 +246,12 @@ class Comparison:
 
         ``cell`` holds the cell's settings, its ``pairing`` and its ``test``.
         """
-        if _agrees(cell, self.baseline):
-            return "baseline"
-        return "contender" if _agrees(cell, self.contender) else None
+        sides: tuple[tuple[Side, Mapping[str, Level]], ...]
+        sides = ("baseline", self.baseline), ("contender", self.contender)
+        for side, levels in sides:
+            if all(cell.get(name) == level for name, level in levels.items()):
+                return side
+        return None
 
     def rest_of(self, cell: Mapping[str, Level]) -> frozenset[tuple[str, Level]]:
         """The fields of ``cell``, with their values, that the other cell of its pair must have too.
@@ -264,26 +260,18 @@ class Comparison:
         """
         left_out = {*self.baseline}
         if "protocol" in left_out:
-            left_out |= ONLY_OF_TCP | ONLY_OF_UDP
-        return frozenset(
-            (name, level)
-            for name, level in cell.items()
-            if name not in left_out and level is not None
-        )
+            left_out |= kinds.ONLY_OF_TCP | kinds.ONLY_OF_UDP
+        fields = [(name, level) for name, level in cell.items() if level is not None]
+        return frozenset(field for field in fields if field[0] not in left_out)
 
     def pairs_in(self, cells: Sequence[Mapping[str, Level]]) -> list[tuple[int, int]]:
         """For each pair, the indices of baseline and contender in ``cells``, sorted by baseline."""
-        contenders = {
-            self.rest_of(cell): index
-            for index, cell in enumerate(cells)
-            if self.side_of(cell) == "contender"
-        }
-        pairs = (
-            (index, contenders.get(self.rest_of(cell)))
-            for index, cell in enumerate(cells)
-            if self.side_of(cell) == "baseline"
-        )
-        return [(index, partner) for index, partner in pairs if partner is not None]
+        sides: dict[Side | None, list[int]] = {}
+        for index, cell in enumerate(cells):
+            sides.setdefault(self.side_of(cell), []).append(index)
+        contenders = {self.rest_of(cells[index]): index for index in sides.get("contender", ())}
+        baselines = [(index, self.rest_of(cells[index])) for index in sides.get("baseline", ())]
+        return [(index, contenders[rest]) for index, rest in baselines if rest in contenders]
 
     def fault(self, cells: Sequence[Mapping[str, Level]]) -> str | None:
         """Why there is nothing to compare among ``cells``; ``None`` if there is something."""
@@ -297,10 +285,6 @@ class Comparison:
         if not self.pairs_in(cells):
             return "no two cells differ in these settings alone"
         return None
-
-
-def _agrees(cell: Mapping[str, Level], levels: Mapping[str, Level]) -> bool:
-    return all(cell.get(name) == level for name, level in levels.items())
 
 
 What = Literal["throughput", "loss", "round_trip", "payload", "frames", "baseline", "no"]
@@ -338,10 +322,9 @@ class Expectation:
     """In the unit ``of``; 0 to 1 for a share."""
     of: Of
     when: When = field(default_factory=dict)
-    """The expectation applies to the cells that match all of these conditions. Without conditions,
-    it applies to every cell."""
+    """The expectation applies to the cells that match all of these conditions."""
     unless: When = field(default_factory=dict)
-    """Cells that match all of these conditions are left out. It is empty if no cell is left out."""
+    """Cells that match all of these conditions are left out; empty: none is left out."""
     forbidden: str = ""
     """If ``what`` is ``no``: the kind of finding that must not occur, or a severity."""
 
@@ -351,7 +334,7 @@ class Expectation:
         ``cell`` holds the cell's settings, its ``pairing`` and its ``test``. TCP loses nothing, so
         an expectation of loss does not apply to cells with TCP.
         """
-        kind = KINDS.get(str(cell["test"]))
+        kind = kinds.KINDS.get(str(cell["test"]))
         if kind is None or self.what not in {"baseline", "no", *kind.expects}:
             return False
         if self.what == "loss" and cell.get("protocol") != "UDP":
@@ -414,7 +397,7 @@ def _meets(cell: Mapping[str, Level], conditions: When) -> bool:
     """Whether each setting in ``conditions`` has one of the given values in a cell. A setting that
     the cell's kind of test does not have matches no value, not even ``None`` (the host's default).
     """
-    fields = FIELDS[str(cell["test"])] | {"pairing", "test"}
+    fields = kinds.FIELDS[str(cell["test"])] | {"pairing", "test"}
     return all(name in fields and cell.get(name) in levels for name, levels in conditions.items())
 
 
@@ -454,10 +437,14 @@ def lacking(cell: Cell, can: Mapping[EndName, Collection[str] | None]) -> tuple[
 
 
 @lru_cache(maxsize=1024)
-def _demands_of(test: str, setup: Setup) -> tuple[Demand, ...]:
+def _demands_of(test: str, setup: kinds.Setup) -> tuple[Demand, ...]:
     """The demands do not depend on the pairing, of which a matrix may have many thousands."""
     settings: Mapping[str, Level] = {**setup.needed_too, **setup.settings()}
-    rows = [ROWS[name] for name in dict.fromkeys([*_FIRST.split(), *ROWS]) if name in settings]
+    rows = [
+        kinds.ROWS[name]
+        for name in dict.fromkeys([*_FIRST.split(), *kinds.ROWS])
+        if name in settings
+    ]
     direction = settings.get("direction")
     sender = {"client-sends": "client", "server-sends": "server"}.get(str(direction))
     found: list[Demand] = []

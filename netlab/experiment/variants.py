@@ -435,21 +435,17 @@ def chosen(variants: Variants, level: str | None) -> tuple[State, ...]:
 
 def changes_mtu(states: Iterable[State]) -> bool:
     """Whether one of the states sets an MTU."""
-    return any(
-        change.known == "mtu" for state in states for change in (*state.server, *state.client)
-    )
+    return bool(_mtus_of(states))
+
+
+def _mtus_of(states: Iterable[State]) -> list[str]:
+    changes = (change for state in states for change in (*state.server, *state.client))
+    return [value for one in changes if one.known == "mtu" for _, value in one.wanted]
 
 
 def largest_mtu(variants: Variants) -> int:
     """The largest MTU in bytes that a state sets; 0 if no state sets an MTU."""
-    changes = (
-        change
-        for states in variants.values()
-        for state in states.values()
-        for change in (*state.server, *state.client)
-        if change.known == "mtu"
-    )
-    values = (value for change in changes for _, value in change.wanted)
+    values = _mtus_of(state for states in variants.values() for state in states.values())
     return max((int(value) for value in values if value.isascii() and value.isdigit()), default=0)
 
 

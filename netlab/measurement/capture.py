@@ -64,11 +64,11 @@ class CapturedFrame:
     """One frame of a capture."""
 
     at_ns: int
-    """Time of the capture, in ns since 1970."""
+    """Since 1970."""
     frame_bytes: int
-    """Length of the frame on the link, with its header, without FCS."""
+    """Length on the link, with its header, without FCS."""
     kept: bytes
-    """The first bytes of the frame."""
+    """The first bytes."""
     link: int
     """Link type of the capture, such as ``ETHERNET``."""
 
@@ -148,9 +148,7 @@ class Capture:
             clock.sleep(0.01)
 
     def finish(self, quiet_s: float = QUIET_S, last_s: float = LAST_S) -> bytes:
-        """Wait for the last frames, end tcpdump and return the capture. ``quiet_s`` and ``last_s``
-        are as ``QUIET_S`` and ``LAST_S``.
-        """
+        """Wait for the last frames (``QUIET_S``, ``LAST_S``), end tcpdump, return the capture."""
         give_up = clock.monotonic() + last_s
         self._heard_at = clock.monotonic()
         while clock.monotonic() < min(give_up, self._heard_at + quiet_s):

@@ -81,7 +81,6 @@ def in_order(keys: Mapping[str, Any], order: str) -> dict[str, Any]:
 
 CONTROLLER_SLACK_S = 5.0
 """How long this process waits for the last records after the probes' own deadline."""
-
 MIRROR_SLACK_S = 2.0
 """Time between the deadlines of the asking end and of the mirror, which must not end first."""
 
@@ -108,12 +107,12 @@ class ConversationEnd:
     """Verb of the request: ``send``, ``receive``, ``ask`` or ``mirror``."""
     address: str
     keys: Mapping[str, Any]
-    """Keys of the request except those about opening the streams."""
+    """Of the request, except those about opening the streams."""
     pending: Pending | None = None
     result: Mapping[str, Any] | None = None
     fault: ProbeError | None = None
     skipped_lines: int = field(init=False)
-    """Number of lines that are no record and that the host printed before this conversation."""
+    """Lines that are no record and that the host printed before this conversation."""
 
     def __post_init__(self) -> None:
         self.skipped_lines = self.agent.skipped_lines
@@ -122,10 +121,6 @@ class ConversationEnd:
     def ended(self) -> bool:
         """Whether this end has ended or has not begun."""
         return self.result is not None or self.fault is not None or self.pending is None
-
-    def has(self, capability: str) -> bool:
-        """Whether the host's system has a capability (``capabilities`` of `hello`)."""
-        return can(self.agent, capability)
 
 
 @dataclass(slots=True)
@@ -308,6 +303,5 @@ def destination(address: str, ports: object) -> str:
 PROBE_SLACK_S = 10.0
 """Time after the warm-up and the window (the time that is measured) at which a probe's own deadline
 ends the test."""
-
 COUNT_DEADLINE_S = 600.0
 """Deadline of a trial that ends after a number of messages."""

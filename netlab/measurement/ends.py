@@ -29,19 +29,14 @@ if TYPE_CHECKING:
 
 
 START_AHEAD_S = 0.3
-"""Time from the requests of the flows to their common start, so that the requests arrive before
-the start."""
-
+"""Time from the requests of the flows to their common start, so that they arrive before it."""
 AHEAD_A_TRIAL_S = 0.005
 """Addition to ``START_AHEAD_S`` for each further trial of a round."""
-
 EXCHANGES_AHEAD = 3
 """Number of exchanges with the slowest agent that fit between the requests and the start."""
-
 DRIFT_BOUNDS = 2
 """To find a drift, an offset is measured until its bound is at most this many times the bound of
 the offset before the window."""
-
 SETTLE_S = 0.1
 """Minimum time for which all flows send before their common window opens."""
 
@@ -74,41 +69,44 @@ class CommonWindow:
     offsets: Sequence[ClockOffset]
     """Offset of each agent's clock from the controller's."""
     trials: int = 1
-    """Number of trials in the window."""
     drift_offsets: Sequence[ClockOffset | None] = ()
     """Offsets from this process's clock, if another controller set the window by its own clock:
     drift is measured against these, and not for an agent whose offset is ``None``."""
     _offset_by_id: dict[int, ClockOffset] = field(init=False, repr=False, compare=False)
     """The identity (`id`) of each agent → its offset: a window may have a thousand agents."""
+    _drift_by_id: dict[int, ClockOffset | None] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        offsets = zip(self.agents, self.offsets, strict=True)
-        by_id = {id(agent): offset for agent, offset in offsets}
+        ids = [id(agent) for agent in self.agents]
+        by_id = dict(zip(ids, self.offsets, strict=True))
         object.__setattr__(self, "_offset_by_id", by_id)
+        drift_by_id = dict(zip(ids, self.drift_offsets or self.offsets, strict=True))
+        object.__setattr__(self, "_drift_by_id", drift_by_id)
 
     def knows(self, *agents: Agent) -> bool:
         """Whether the clocks of all these agents were measured; false after a reconnection."""
         return all(id(agent) in self._offset_by_id for agent in agents)
 
+    def offset_of(self, agent: Agent) -> ClockOffset:
+        """The offset of an agent's clock from the clock by which the window is set."""
+        return self._offset_by_id[id(agent)]
+
     def in_clock_of(self, agent: Agent) -> Window:
         """The window by an agent's clock."""
-        offset_ns = self.offset_of(agent).offset_ns
-        return Window(
-            self.start_ns + offset_ns, self.open_ns + offset_ns, self.close_ns + offset_ns
-        )
+        times_ns = self.start_ns, self.open_ns, self.close_ns
+        return Window(*(time_ns + self.offset_of(agent).offset_ns for time_ns in times_ns))
 
     def bound_ns(self, *agents: Agent) -> int:
         """Largest possible error, in ns, of a time converted to one of these agents' clocks."""
         return max(self.offset_of(agent).bound_ns for agent in agents)
 
     def drift_ns(self, *agents: Agent) -> int:
-        """The drift, in ns, of these agents' clocks against the controller's clock since the window
-        was set. The result is the largest drift that new exchanges with the agents prove, and 0 if
-        they prove none. Raises ``HostGone``.
+        """The largest drift, in ns, of these agents' clocks against the controller's clock that new
+        exchanges prove since the window was set; 0 if they prove none. Raises ``HostGone``.
         """
         drifts = [0]
         for agent in agents:
-            old_offset = self._offset_for_drift(agent)
+            old_offset = self._drift_by_id[id(agent)]
             if old_offset is None:
                 continue
             # All pairs of a round come here at once, so there are no more exchanges than needed.
@@ -117,21 +115,9 @@ class CommonWindow:
             drifts.append(moved_ns - new_offset.bound_ns - old_offset.bound_ns)
         return max(drifts)
 
-    def offset_of(self, agent: Agent) -> ClockOffset:
-        """The offset of an agent's clock from the clock by which the window is set."""
-        return self._offset_by_id[id(agent)]
-
-    def _offset_for_drift(self, agent: Agent) -> ClockOffset | None:
-        if not self.drift_offsets:
-            return self.offset_of(agent)
-        pairs = zip(self.agents, self.drift_offsets, strict=True)
-        return next(offset for member, offset in pairs if member is agent)
-
 
 def is_common(setups: Sequence[Setup]) -> bool:
-    """Whether one window fits all of these settings: streams of netlab's own probe, of equal
-    duration.
-    """
+    """Whether one window fits all of these: streams of netlab's own probe, of equal duration."""
     streams = [setup for setup in setups if isinstance(setup, Stream) and setup.engine is None]
     lengths = {stream.duration_s for stream in streams}
     return len(streams) == len(setups) and len(lengths) == 1 and None not in lengths
@@ -153,8 +139,7 @@ def _settle_s(streams: Sequence[Stream]) -> float:
 def common_window(
     streams: Sequence[Stream], agents: Sequence[Agent], executor: Executor | None = None
 ) -> CommonWindow:
-    """A window for streams of equal duration; a stream with a number of messages instead of a
-    duration cannot have a common window.
+    """A window for streams of equal duration, not of a number of messages.
 
     This function first measures the agents' clocks; with an ``executor``, all of them at the same
     time. Raises ``HostGone`` if a host is lost.
@@ -181,10 +166,9 @@ class ExchangedResults(Generic[Contribution]):
     """The contributions of all pairs to one meeting."""
 
     said: tuple[Contribution, ...]
-    """The contributions; the first is that of the pair that receives this object."""
+    """The first is that of the pair that receives this object."""
     over_ns: int
-    """When the last pair arrived, by this process's monotonic clock; the same value for all
-    pairs."""
+    """When the last pair arrived, by this process's monotonic clock; the same for all pairs."""
 
 
 class Rendezvous:
@@ -289,7 +273,7 @@ class Ends:
     served: Mapping[str, Service] = field(default_factory=dict)
     """Tool → its server that already runs, if the server's host runs no agent."""
     mirrors: Mapping[str, NamedMirror] = field(default_factory=dict)
-    """Name in the setting ``mirror`` → the mirror on the server with this name."""
+    """Name in the setting ``mirror`` → the mirror on the server."""
     mirror_name: str = ""
     """Name of the server's host, if it runs no agent."""
     networks: Mapping[str, str] = field(default_factory=dict)
@@ -298,8 +282,7 @@ class Ends:
     """The window (the time that is measured) of all trials that run at the same time; ``None``:
     this trial has its own window."""
     participant: Participant | None = None
-    """How these two hosts take part in a search of several pairs (rendezvous.py); ``None``: they
-    search alone."""
+    """How these two hosts take part in a search of several pairs; ``None``: they search alone."""
     captures: Path | None = None
     """Folder for captured frames, created if missing; ``None``: the frames are not kept."""
     link_rate_bit_per_s: float | None = None
@@ -326,15 +309,13 @@ class Ends:
         return self.agent_of_server if end == "server" else self.client
 
     def connects(self, protocol: str) -> str:
-        """The side that connects: ``client`` or ``server``. The system of this side decides whether
-        TCP uses timestamps, and thus how long the MSS is.
+        """The side that connects. Its system decides whether TCP uses timestamps, and thus how long
+        the MSS is.
         """
         return self.connected_by.get(protocol, "client")
 
     def address(self, end: str, setup: Setup) -> str:
-        """The test address of the ``server`` or the ``client`` for these settings; UsageError if
-        its host has none.
-        """
+        """The test address of an end for these settings; UsageError if its host has none."""
         network = self.networks.get(end) or setup.network
         return self.agent_of(end).host.address(network, setup.ip_version)
 
@@ -357,7 +338,7 @@ class SoFar:
     """The totals of one flow of a trial so far."""
 
     flow: str
-    """Prefix of the flow's values in a record, one of ``records.FLOWS``."""
+    """Prefix of the flow's values in a record."""
     payload_bytes: int
     """Payload that the receiver has counted since the first message, warm-up included."""
     elapsed_s: float
@@ -393,8 +374,8 @@ def so_far(record: Mapping[str, Any], flow: str = "") -> SoFar:
 
 
 def connected_as_set(setup: Setup) -> dict[str, str]:
-    """Protocol → the side that connects according to the settings, ``client`` or ``server``; empty
-    if the settings leave it open, so that the check of firewalls decides.
+    """Protocol → the side that connects according to the settings; empty if the settings leave it
+    open, so that the check of firewalls decides.
     """
     opening = setup.opening if isinstance(setup, Talk) else None
     return {} if opening is None else {setup.protocol: opening.removesuffix("-connects")}

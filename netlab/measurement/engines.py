@@ -14,16 +14,8 @@ from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
 from netlab.kinds import KINDS, RoundTrip, Stream
-from netlab.measurement import payload_search, round_trip, stream, throughput_search
-from netlab.measurement.conversation import (
-    COUNT_DEADLINE_S,
-    MIRROR_SLACK_S,
-    PROBE_SLACK_S,
-    Conversation,
-    ConversationEnd,
-    drive,
-    request_keys,
-)
+from netlab.measurement import conversation, payload_search, round_trip, stream, throughput_search
+from netlab.measurement.conversation import Conversation, ConversationEnd
 from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
 from netlab.remote.answers import BAD_ANSWER, DETAIL_CHARACTERS, decimal
 from netlab.results.value_types import misfit
@@ -43,28 +35,30 @@ def conversed(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     """
     setup, kind = trial.cell.setup, KINDS[trial.cell.test]
     asked_s = setup.window_s()
-    limit_s = COUNT_DEADLINE_S if asked_s is None else asked_s + PROBE_SLACK_S
+    limit_s = (
+        conversation.COUNT_DEADLINE_S if asked_s is None else asked_s + conversation.PROBE_SLACK_S
+    )
     token = secrets.token_hex(16)
 
     def side(end: str) -> ConversationEnd:
         agent, verb = ends.agent_of(end), kind.verbs[end]
-        own_limit_s = limit_s + (MIRROR_SLACK_S if verb == "mirror" else 0.0)
+        own_limit_s = limit_s + (conversation.MIRROR_SLACK_S if verb == "mirror" else 0.0)
         keys = {**setup.keys(), "token": token, "deadline": decimal(own_limit_s)}
-        keys |= request_keys(setup, agent, verb, end)
+        keys |= conversation.request_keys(setup, agent, verb, end)
         return ConversationEnd(agent, verb, ends.address(end, setup), keys)
 
     server, client = side("server"), side("client")
-    conversation = Conversation.between(setup, ends.connects(setup.protocol), server, client)
+    talk = Conversation.between(setup, ends.connects(setup.protocol), server, client)
 
     def on_progress(end: ConversationEnd, record: Mapping[str, Any]) -> None:
         if end is client:
             live(trial.cell, so_far(record))
 
-    drive([conversation], limit_s, on_progress)
+    conversation.drive([talk], limit_s, on_progress)
     of_client, of_server = client.result or {}, server.result or {}
     values: dict[str, Value] = {n: of_client[n] for n in kind.figures if n in of_client}
     values |= of_connection("", of_client, of_server)
-    values["connected_by"] = "client" if conversation.connector is client else "server"
+    values["connected_by"] = "client" if talk.connector is client else "server"
     values |= prefixed("client_", {n: v for n, v in of_client.items() if n not in kind.figures})
     return values | prefixed("server_", of_server)
 

@@ -28,9 +28,6 @@ from netlab.trial.host_counters import (
 from netlab.trial.record import Value
 
 WHOSE = ("client", "server")
-SOCKET_DROPS = ("queue_drops", "udp_receive_buffer_errors")
-"""Drops of the receiver's own socket, and of all sockets of its system: both may count the same
-frame."""
 
 
 def share_a_machine(agents: Sequence[Agent]) -> bool:
@@ -182,5 +179,7 @@ class DropWatch:
 
 def dropped_at_socket(results: Sequence[Mapping[str, Any]]) -> int | None:
     """Frames dropped because the receiving socket was full; ``None`` if no system reports them."""
-    drops = [result[name] for result in results for name in SOCKET_DROPS if name in result]
+    # Drops of the receiver's own socket, and of all sockets of its system: of the same frames.
+    names = ("queue_drops", "udp_receive_buffer_errors")
+    drops = [result[name] for result in results for name in names if name in result]
     return max(drops, default=None)

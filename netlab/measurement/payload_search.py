@@ -12,16 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from netlab import ethernet
 from netlab.errors import ProbeError
-from netlab.ethernet import (
-    FRAGMENT_HEADER_BYTES,
-    IP_BYTES,
-    MAX_DATAGRAM_BYTES,
-    TCP_BYTES,
-    TIMESTAMPS_BYTES,
-    UDP_BYTES,
-    IpVersion,
-)
 from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
 from netlab.kinds import PayloadSearch, RoundTrip, Stream
@@ -156,7 +148,9 @@ def sweep(
     return swept | ({"sweep_failed_message_bytes": failed} if failed else {})
 
 
-def sizes_around(payload_bytes: int, protocol: str, ip_version: IpVersion) -> tuple[int, ...]:
+def sizes_around(
+    payload_bytes: int, protocol: str, ip_version: ethernet.IpVersion
+) -> tuple[int, ...]:
     """Message sizes that show the saw-tooth of throughput: near one and two frames, and between.
 
     The sizes ascend. ``payload_bytes``: the payload of one frame. For UDP, the longest message in
@@ -168,17 +162,16 @@ def sizes_around(payload_bytes: int, protocol: str, ip_version: IpVersion) -> tu
     sizes |= {payload_bytes * quarters // 4 for quarters in (1, 2, 3, 5, 6, 7)}
     most_bytes = STREAM_MOST_BYTES
     if protocol == "UDP":
-        most_bytes = MAX_DATAGRAM_BYTES[ip_version]
+        most_bytes = ethernet.MAX_DATAGRAM_BYTES[ip_version]
         # Some systems fragment so that the last packet carries up to 7 bytes more.
-        room = payload_bytes + UDP_BYTES - FRAGMENT_HEADER_BYTES[ip_version]
-        two = 2 * (room // 8 * 8) - UDP_BYTES
+        room = payload_bytes + ethernet.UDP_BYTES - ethernet.FRAGMENT_HEADER_BYTES[ip_version]
+        two = 2 * (room // 8 * 8) - ethernet.UDP_BYTES
         sizes |= {two, two + 1}
     return tuple(sorted(size for size in sizes if 1 <= size <= most_bytes))
 
 
 DOUBTS = 2
 """Maximum number of further tries of a size without an answer, on a path with random loss."""
-
 WINDOW_FILLING_BYTES = 1 << 20
 """Size of a message after which a connection's TCP window exceeds two of the longest segments."""
 
@@ -205,8 +198,8 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
 def _search_udp(path: Direction) -> tuple[int, dict[str, Value]]:
     """The largest payload, and all values; with messages that must not be fragmented."""
     version = path.setup.ip_version
-    headers_bytes = IP_BYTES[version] + UDP_BYTES
-    most_bytes = MAX_DATAGRAM_BYTES[version]
+    headers_bytes = ethernet.IP_BYTES[version] + ethernet.UDP_BYTES
+    most_bytes = ethernet.MAX_DATAGRAM_BYTES[version]
     interface_mtu_bytes = path.interface_mtu_bytes()
     guess = most_bytes if interface_mtu_bytes is None else interface_mtu_bytes - headers_bytes
     limit = find_limit(
@@ -224,7 +217,7 @@ def _search_udp(path: Direction) -> tuple[int, dict[str, Value]]:
 
 def whole_messages(path: Direction, interface_mtu_bytes: int | None) -> Callable[[int], SizeTry]:
     """A function for ``find_limit`` that tries a size with messages that must not be fragmented."""
-    headers_bytes = IP_BYTES[path.setup.ip_version] + UDP_BYTES
+    headers_bytes = ethernet.IP_BYTES[path.setup.ip_version] + ethernet.UDP_BYTES
 
     def attempt(message_bytes: int) -> SizeTry:
         size_try = attempt_once(message_bytes)
@@ -310,8 +303,10 @@ def _search_tcp(path: Direction) -> tuple[int, dict[str, Value]]:
     reporter = path.ends.client if "tcp_end_snd_mss" in first else path.ends.agent_of_server
     values["mss_told_by"] = reporter.host.name
     if "tcp_timestamps" in connection:
-        options_bytes = TIMESTAMPS_BYTES if connection["tcp_timestamps"] else 0
-        headers_bytes = IP_BYTES[path.setup.ip_version] + TCP_BYTES + options_bytes
+        options_bytes = ethernet.TIMESTAMPS_BYTES if connection["tcp_timestamps"] else 0
+        headers_bytes = (
+            ethernet.IP_BYTES[path.setup.ip_version] + ethernet.TCP_BYTES + options_bytes
+        )
         values["path_mtu_bytes"] = limit.message_bytes + headers_bytes
     return limit.message_bytes, values
 
@@ -332,7 +327,7 @@ def _to_client(values: Mapping[str, Value]) -> dict[str, Value]:
 def _has_next(path: Direction, payload_bytes: int) -> bool:
     """Whether a message one byte longer than the payload is possible (over TCP: two segments)."""
     setup = path.setup
-    return setup.protocol == "TCP" or payload_bytes < MAX_DATAGRAM_BYTES[setup.ip_version]
+    return setup.protocol == "TCP" or payload_bytes < ethernet.MAX_DATAGRAM_BYTES[setup.ip_version]
 
 
 def _beyond(path: Direction, payload_bytes: int) -> dict[str, Value]:

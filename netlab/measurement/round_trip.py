@@ -23,6 +23,7 @@ from netlab.experiment.hosts import Service
 from netlab.experiment.matrix import NamedMirror
 from netlab.experiment.schedule import Trial
 from netlab.kinds import ROWS, Connect, RoundTrip
+from netlab.measurement import conversation
 from netlab.measurement.capture import (
     Capture,
     CapturedFrame,
@@ -32,19 +33,7 @@ from netlab.measurement.capture import (
     ip_packet,
     started,
 )
-from netlab.measurement.conversation import (
-    COUNT_DEADLINE_S,
-    MIRROR_SLACK_S,
-    PROBE_SLACK_S,
-    Conversation,
-    ConversationEnd,
-    OnProgress,
-    destination,
-    drive,
-    heeds,
-    in_order,
-    request_keys,
-)
+from netlab.measurement.conversation import Conversation, ConversationEnd, OnProgress
 from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
 from netlab.measurement.tool_engine import free_ports
 from netlab.remote.agent import Agent
@@ -57,7 +46,6 @@ from netlab.trial.record import Value
 A_TRANSACTION_S = 0.01
 """Assumed time per round trip of a trial with a number of requests and without a rate. The deadline
 is this time for all round trips, but at least ``COUNT_DEADLINE_S``."""
-
 SILENCE_S = 10.0
 """If no answer arrives for this long and for ten time-outs, the trial ends. Otherwise each of many
 requests to a silent host would take its own time-out."""
@@ -126,12 +114,14 @@ def exchange_of(
     if isinstance(setup, RoundTrip):
         timeout_s, connects = setup.timeout_s, ends.connects(setup.protocol)
     if echo is not None:
-        to = destination(echo.address, echo.port)
-        exchange = Exchange("", asker, None, to, request_keys(setup, client, "connect"))
+        to = conversation.destination(echo.address, echo.port)
+        exchange = Exchange(
+            "", asker, None, to, conversation.request_keys(setup, client, "connect")
+        )
     else:
         server = ends.agent_of_server
         answering = keys_of(setup, "mirror", "server", server, token)
-        answering["deadline"] = decimal(limit_s + MIRROR_SLACK_S)
+        answering["deadline"] = decimal(limit_s + conversation.MIRROR_SLACK_S)
         mirror = ConversationEnd(server, "mirror", ends.address("server", setup), answering)
         exchange = Exchange.between(setup, connects, mirror, asker)
     exchange.silence_s = setup.warm_up_s + max(SILENCE_S, 10 * timeout_s)
@@ -150,17 +140,17 @@ def keys_of(setup: Asking, verb: str, end: str, agent: Agent, token: str) -> dic
     is opened.
     """
     keys = {**setup.keys(), "token": token}
-    return in_order(keys | request_keys(setup, agent, verb, end), _KEYS)
+    return conversation.in_order(keys | conversation.request_keys(setup, agent, verb, end), _KEYS)
 
 
 def deadline_s(setup: Asking) -> float:
     """Time limit in seconds of a trial with these settings at the asking end."""
     if setup.duration_s is not None:
-        return setup.warm_up_s + setup.duration_s + PROBE_SLACK_S
+        return setup.warm_up_s + setup.duration_s + conversation.PROBE_SLACK_S
     count = setup.count or 0
     if setup.message_rate_per_s is not None:
-        return setup.warm_up_s + count / setup.message_rate_per_s + PROBE_SLACK_S
-    return setup.warm_up_s + max(COUNT_DEADLINE_S, count * A_TRANSACTION_S)
+        return setup.warm_up_s + count / setup.message_rate_per_s + conversation.PROBE_SLACK_S
+    return setup.warm_up_s + max(conversation.COUNT_DEADLINE_S, count * A_TRANSACTION_S)
 
 
 HEADLINE = (
@@ -183,7 +173,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     if isinstance(setup, RoundTrip) and setup.mirror is not None:
         return _reflected(setup, ends, on_progress)
     exchange = exchange_of(setup, ends)
-    drive([exchange], deadline_s(setup), on_progress)
+    conversation.drive([exchange], deadline_s(setup), on_progress)
     return _values(exchange, setup)
 
 
@@ -197,10 +187,11 @@ def _values(exchange: Exchange, setup: Asking) -> dict[str, Value]:
     values["connected_by"] = "client" if exchange.connector is asker else "server"
     if setup.congestion is not None and setup.protocol == "TCP":
         values["congestion_chosen"] = all(
-            heeds(ROWS["congestion"], setup.protocol, side.agent) for side in exchange.sides
+            conversation.heeds(ROWS["congestion"], setup.protocol, side.agent)
+            for side in exchange.sides
         )
     if isinstance(setup, RoundTrip) and setup.stack_time:
-        values["stack_timed"] = mirror is not None and heeds(
+        values["stack_timed"] = mirror is not None and conversation.heeds(
             ROWS["stack_time"], setup.protocol, mirror.agent
         )
     if mirror is None and not (isinstance(setup, RoundTrip) and setup.mirror is not None):
@@ -213,10 +204,8 @@ BEGINS_S = 5.0
 """Time in which the mirror must answer a first request."""
 KNOCK_S = 0.2
 """Time that such a first request waits for its answer."""
-
 DIES_S = 0.5
 """Time in which the agent reports the end of a program after the program's sockets have closed."""
-
 FRAMES_MOST = 32768
 """Maximum number of captured frames: enough for the stack's times of 16384 round trips."""
 QUIET_S = 1.2
@@ -241,7 +230,7 @@ def _reflected(setup: RoundTrip, ends: Ends, on_progress: OnProgress) -> dict[st
             _knock(setup, ends, service, program)
             exchange = exchange_of(setup, ends, echo=service)
             with _stack_time(setup, ends, mirror, service) as stack_values:
-                drive([exchange], deadline_s(setup), on_progress)
+                conversation.drive([exchange], deadline_s(setup), on_progress)
         except ProbeError as error:
             if program is None or not program.ends_within(DIES_S):
                 raise
@@ -298,7 +287,7 @@ def _knock(setup: RoundTrip, ends: Ends, service: Service, program: Program | No
     while True:
         exchange = exchange_of(one, ends, within_s=BEGINS_S, echo=service)
         try:
-            drive([exchange], BEGINS_S)
+            conversation.drive([exchange], BEGINS_S)
         except ProbeError as error:
             has_ended = program is not None and program.ends_within(0.0)
             if has_ended or clock.monotonic() > give_up:

@@ -18,20 +18,10 @@ from netlab.errors import ProbeError
 from netlab.ethernet import udp_message_in_frame
 from netlab.experiment.cells import Cell
 from netlab.kinds import Stream, ThroughputSearch
-from netlab.kinds.throughput_search.rate_search import (
-    Counts,
-    Criteria,
-    NextRate,
-    RateTry,
-    TryVerdict,
-    forwarded_share,
-    judge,
-    least,
-    shared_drops,
-    worst,
-)
+from netlab.kinds.throughput_search import rate_search
+from netlab.kinds.throughput_search.rate_search import Counts, Criteria
 from netlab.kinds.throughput_search.settings import LEARN_S
-from netlab.measurement.conversation import ConversationEnd, OnProgress, can, drive
+from netlab.measurement.conversation import ConversationEnd, can, drive
 from netlab.measurement.ends import (
     AHEAD_A_TRIAL_S,
     START_AHEAD_S,
@@ -50,13 +40,10 @@ from netlab.trial.record import REASONS, Value, reason_of
 
 LEARN_SHARE = 0.5
 """Rate of the frames for learning, as a share of the rate of the load."""
-
 OVER_S = 0.5
 """How much longer than requested a sender may take before it is stopped; checked once a second."""
-
 SLACK_S = 5.0
 """Time beyond the expected end of a test after which the probe's own deadline ends the test."""
-
 SENDERS = {"client-sends": ("client",), "server-sends": ("server",), "both": ("client", "server")}
 """Direction → the ends that send."""
 
@@ -107,58 +94,6 @@ class LoadFlow(Flow):
         Flow.follow(self, side, record)
         if record["type"] == "result" and side is self.sender:
             self.on_sent()
-
-
-def learn(setup: ThroughputSearch, ends: Ends, load: OfferedLoad, line_per_s: float) -> None:
-    """Send frames that do not count, so that the device learns addresses and wakes up."""
-    rate = LEARN_SHARE * (load.frames_per_s or line_per_s)
-    frames = max(2, setup.streams, round(rate * LEARN_S))
-    flows = flows_of(setup, ends, OfferedLoad(frames, rate, frames / rate))
-    try:
-        drive(flows, lives_s(setup, frames / rate))
-    except ProbeError as fault:
-        if fault.word != "no-traffic":
-            raise
-
-
-def offer(
-    setup: ThroughputSearch,
-    ends: Ends,
-    load: OfferedLoad,
-    on_progress: OnProgress,
-    *,
-    watch: Watch | None = None,
-    starts: Starts | None = None,
-) -> Offered:
-    """Send a load and wait for the frames that are still in transit; returns the counts.
-
-    ``watch``: a Watch that has begun; ``starts``: as in ``flows_of``. Raises ProbeError if there
-    are no counts.
-    """
-    watch = watch or Watch.begin(ends, setup)
-    flows = flows_of(setup, ends, load, residual_s=setup.residual_s, starts=starts)
-
-    def on_sent() -> None:
-        if all(flow.sender.ended for flow in flows):
-            watch.all_sent()
-
-    for flow in flows:
-        flow.on_sent = on_sent
-    try:
-        drive(flows, lives_s(setup, load.duration_s), on_progress)
-    except ProbeError as fault:
-        # No frame arrived: for a single stream this is a count of 0.
-        if fault.word != "no-traffic" or setup.streams > 1 or len(flows) > 1:
-            raise
-        if flows[0].sender.result is None:
-            raise
-    sides = [side for flow in flows for side in flow.sides if side.result is not None]
-    results = {
-        end: [side.result or {} for side in sides if side.agent is ends.agent_of(end)]
-        for end in WHOSE
-    }
-    hosts = watch.end(results)
-    return Offered(_accounts(flows, hosts), hosts, _effective(flows))
 
 
 def flows_of(
@@ -244,7 +179,7 @@ def _accounts(flows: Sequence[Flow], hosts: Mapping[str, Watched]) -> tuple[Coun
         )
         accounts.append(counts)
     # The drop counters of an interface or a backlog contain the drops of both directions.
-    shared = shared_drops(
+    shared = rate_search.shared_drops(
         [max(0, counts.lost - counts.own_drops) for counts in accounts],
         sum(hosts[end].dropped_on_the_way for end in WHOSE),
     )
@@ -277,7 +212,6 @@ def _effective(flows: Sequence[Flow]) -> dict[str, Value]:
 BEARABLE = 2
 """If an attempt at a trial has no result, at most this many further attempts follow. If they have
 no result either, the search fails."""
-
 OUTRUN = 1.25
 """A sender that exceeds the line rate by this factor is not slowed down by a link of that rate."""
 
@@ -297,7 +231,7 @@ class LineRate:
 class PairResult(Offered):
     """The result of one pair of hosts in a trial."""
 
-    verdict: TryVerdict
+    verdict: rate_search.TryVerdict
     forwarded_share: float | None
     """Rate at which frames arrived, as a share of the line rate; ``None``: unknown."""
     outran: bool
@@ -325,9 +259,9 @@ class TrialResult:
         return self.said[0]
 
     @property
-    def verdict(self) -> TryVerdict:
+    def verdict(self) -> rate_search.TryVerdict:
         """The worst verdict of all pairs."""
-        return worst(result.verdict for result in self.said)
+        return rate_search.worst(result.verdict for result in self.said)
 
     @property
     def lost(self) -> int:
@@ -337,12 +271,12 @@ class TrialResult:
     @property
     def sent_per_s(self) -> float | None:
         """Frames per second sent, of the slower direction."""
-        return least(counts.sent_per_s() for counts in self.own.accounts)
+        return rate_search.least(counts.sent_per_s() for counts in self.own.accounts)
 
-    def as_try(self, next_rate: NextRate) -> RateTry:
+    def as_try(self, next_rate: rate_search.NextRate) -> rate_search.RateTry:
         """The trial as a step of the search."""
-        share = least(result.forwarded_share for result in self.said)
-        return RateTry(next_rate.number, next_rate.full, self.verdict, share)
+        share = rate_search.least(result.forwarded_share for result in self.said)
+        return rate_search.RateTry(next_rate.number, next_rate.full, self.verdict, share)
 
 
 def line_of(setup: ThroughputSearch, ends: Ends) -> LineRate:
@@ -441,7 +375,7 @@ class TrialRunner:
         no pair waits for another pair that has already begun its next trial.
         """
         try:
-            learn(self.setup, self.ends, load, self.line.frames_per_s)
+            self.learn(load)
             several = len(self.participant.rendezvous.names) > 1
             offsets_ns = clocks(self.setup, self.ends) if several else None
             ready: _Ready | ProbeError = _Ready(Watch.begin(self.ends, self.setup), offsets_ns)
@@ -470,9 +404,7 @@ class TrialRunner:
             ahead_s = START_AHEAD_S + AHEAD_A_TRIAL_S * (len(meeting.said) - 1)
             start_ns = meeting.over_ns + round(1e9 * ahead_s)
             starts = {end: start_ns + offset_ns for end, offset_ns in ready.offsets_ns.items()}
-        offered = offer(
-            self.setup, self.ends, load, self.on_progress, watch=ready.watch, starts=starts
-        )
+        offered = self.offer(load, watch=ready.watch, starts=starts)
         # Frames may go faster than the line carries them over a faster link, or into the socket and
         # the queue of the sender. In both cases a schedule must limit the rate. If the early frames
         # exceed the sender's buffer, the link is faster: a frame takes room there until it is sent.
@@ -489,16 +421,57 @@ class TrialRunner:
             offered.accounts,
             offered.hosts,
             offered.effective,
-            verdict=judge(offered.accounts, criteria),
-            forwarded_share=forwarded_share(offered.accounts, criteria),
+            verdict=rate_search.judge(offered.accounts, criteria),
+            forwarded_share=rate_search.forwarded_share(offered.accounts, criteria),
             outran=outran,
             other_link=outran
             and any(held_frames < counts.sent * early_share for counts in offered.accounts),
         )
 
-    def offer(self, load: OfferedLoad) -> Offered:
-        """Send a load, and show its goodput while it is sent."""
-        return offer(self.setup, self.ends, load, self.on_progress)
+    def learn(self, load: OfferedLoad) -> None:
+        """Send frames that do not count, so that the device learns addresses and wakes up."""
+        rate = LEARN_SHARE * (load.frames_per_s or self.line.frames_per_s)
+        frames = max(2, self.setup.streams, round(rate * LEARN_S))
+        flows = flows_of(self.setup, self.ends, OfferedLoad(frames, rate, frames / rate))
+        try:
+            drive(flows, lives_s(self.setup, frames / rate))
+        except ProbeError as fault:
+            if fault.word != "no-traffic":
+                raise
+
+    def offer(
+        self, load: OfferedLoad, *, watch: Watch | None = None, starts: Starts | None = None
+    ) -> Offered:
+        """Send a load and wait for the frames that are still in transit; returns the counts.
+
+        ``watch``: a Watch that has begun; ``starts``: as in ``flows_of``. Raises ProbeError if
+        there are no counts.
+        """
+        setup, ends = self.setup, self.ends
+        watch = watch or Watch.begin(ends, setup)
+        flows = flows_of(setup, ends, load, residual_s=setup.residual_s, starts=starts)
+
+        def on_sent() -> None:
+            if all(flow.sender.ended for flow in flows):
+                watch.all_sent()
+
+        for flow in flows:
+            flow.on_sent = on_sent
+        try:
+            drive(flows, lives_s(setup, load.duration_s), self.on_progress)
+        except ProbeError as fault:
+            # No frame arrived: for a single stream this is a count of 0.
+            if fault.word != "no-traffic" or setup.streams > 1 or len(flows) > 1:
+                raise
+            if flows[0].sender.result is None:
+                raise
+        sides = [side for flow in flows for side in flow.sides if side.result is not None]
+        results = {
+            end: [side.result or {} for side in sides if side.agent is ends.agent_of(end)]
+            for end in WHOSE
+        }
+        hosts = watch.end(results)
+        return Offered(_accounts(flows, hosts), hosts, _effective(flows))
 
     def on_progress(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
         """Show the goodput in a progress record of the receiver."""

@@ -27,16 +27,8 @@ from netlab.kinds.latency_under_load.phases import (
     responsiveness_per_minute,
     settled_s,
 )
-from netlab.measurement.conversation import (
-    COUNT_DEADLINE_S,
-    PROBE_SLACK_S,
-    Conversation,
-    ConversationEnd,
-    drive,
-    heeds,
-    in_order,
-    request_keys,
-)
+from netlab.measurement import conversation
+from netlab.measurement.conversation import Conversation, ConversationEnd
 from netlab.measurement.ends import (
     CommonWindow,
     Ends,
@@ -96,14 +88,14 @@ def keys_of(stream: Stream, verb: str, end: str, agent: Agent, token: str) -> di
     the streams are opened.
     """
     keys = {**stream.keys(), "token": token, "deadline": decimal(deadline_s(stream))}
-    return in_order(keys | request_keys(stream, agent, verb, end), _KEYS)
+    return conversation.in_order(keys | conversation.request_keys(stream, agent, verb, end), _KEYS)
 
 
 def deadline_s(stream: Stream) -> float:
     """The probe's time limit, in seconds, for a trial with these settings."""
     if stream.duration_s is None:
-        return COUNT_DEADLINE_S
-    return stream.warm_up_s + stream.duration_s + PROBE_SLACK_S
+        return conversation.COUNT_DEADLINE_S
+    return stream.warm_up_s + stream.duration_s + conversation.PROBE_SLACK_S
 
 
 _HEADLINES = (
@@ -139,7 +131,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
         # A stopped sender resets the connection, which discards queued packets. These packets are
         # no loss, so drops are counted only until the sender is told to stop.
         flows[0].on_stop = watch.ask_again
-    drive(flows, deadline_s(stream), on_progress, watch.ask)
+    conversation.drive(flows, deadline_s(stream), on_progress, watch.ask)
     watch.ask_again()
     of_flows: dict[str, Value] = {}
     for flow in flows:  # meanwhile the hosts answer the requests of ``watch``
@@ -186,7 +178,7 @@ def flow_values(flow: Flow, stream: Stream, connected_by: str) -> dict[str, Valu
         values |= {flow.name + name: source[name] for name in names if name in source}
     values |= of_connection(flow.name, sender, receiver)
     if stream.congestion is not None and stream.protocol == "TCP":
-        is_chosen = heeds(ROWS["congestion"], stream.protocol, flow.sender.agent)
+        is_chosen = conversation.heeds(ROWS["congestion"], stream.protocol, flow.sender.agent)
         values[flow.name + "congestion_chosen"] = is_chosen
     values[flow.name + "connected_by"] = connected_by
     values |= prefixed(flow.name + "receiver_", receiver)
@@ -238,7 +230,7 @@ def values_under_load(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Va
     start_ns = clock.monotonic_ns() + round(1e9 * (AHEAD_S + setup.idle_s)) + opening_ns
     close_ns = start_ns + round(1e9 * setup.duration_s)
     window = CommonWindow(start_ns, start_ns, close_ns, agents, offsets)
-    lives_s = AHEAD_S + opening_ns / 1e9 + setup.round_trips_s() + PROBE_SLACK_S
+    lives_s = AHEAD_S + opening_ns / 1e9 + setup.round_trips_s() + conversation.PROBE_SLACK_S
     trips = exchange_of(setup.round_trips(), ends, within_s=lives_s, one_by_one=True)
     connecting, connections = setup.connections(), None
     if connecting is not None and ends.connects("TCP") == "client":
@@ -252,7 +244,7 @@ def values_under_load(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Va
             if side is flow.receiver:
                 live(trial.cell, so_far(record, flow.name))
 
-    drive(together, lives_s, on_progress)
+    conversation.drive(together, lives_s, on_progress)
     values: dict[str, Value] = {}
     for flow in flows:
         values |= flow_values(flow, load, ends.connects(load.protocol))

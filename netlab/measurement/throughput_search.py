@@ -35,21 +35,12 @@ from netlab.kinds.throughput_search.settings import (
     LONGEST_BURST_S,
     LOSS_STEPS,
 )
+from netlab.measurement import search_trial
 from netlab.measurement.conversation import Conversation, drive
 from netlab.measurement.ends import PAIR_GONE, Ends, OnGoodput, alone
 from netlab.measurement.host_watch import WHOSE, share_a_machine
 from netlab.measurement.round_trip import Exchange, exchange_of
-from netlab.measurement.search_trial import (
-    SENDERS,
-    LineRate,
-    OfferedLoad,
-    TrialResult,
-    TrialRunner,
-    flows_of,
-    learn,
-    line_of,
-    lives_s,
-)
+from netlab.measurement.search_trial import LineRate, OfferedLoad, TrialResult, TrialRunner
 from netlab.stats import mean
 from netlab.stats.histogram import from_pairs
 from netlab.trial.host_counters import PLACES, WAYS, Watched, busiest
@@ -58,11 +49,9 @@ from netlab.units import format_share
 
 AT_LINE_RATE = 0.99
 """Minimum rate of a burst, as a share of the line rate; a slower burst does not count."""
-
 FIRST_BURST_S = 0.02
 """Duration of the first burst. A short delay in our own hosts makes a shorter burst too slow, so
 shorter bursts are sent only if no longer burst passes the device without loss."""
-
 INVALID = 3
 """Maximum number of attempts at a burst that fails because of our own hosts. If the last attempt
 fails too, nothing is known about the device."""
@@ -100,7 +89,7 @@ def back_to_back(runner: TrialRunner, times: int, found_share: float) -> dict[st
 
     bursts: list[int] = []
     try:
-        learn(setup, runner.ends, OfferedLoad(most, line_per_s, LEARN_S), line_per_s)
+        runner.learn(OfferedLoad(most, line_per_s, LEARN_S))
         for _ in range(times):
             guess = bursts[-1] if bursts else 0
             bursts.append(longest(passes, least=least, first=first, most=most, guess=guess))
@@ -173,11 +162,11 @@ class LatencyAtLoad:
     """The round trips at one load."""
 
     share: float
-    """The load as a share of the found rate (the result of the throughput search)."""
+    """The load as a share of the found rate."""
     asked: Mapping[str, Any]
     """Result of the asking probe."""
     lost_frames: int | None
-    """Lost frames of the load, both ways together; ``None``: unknown."""
+    """Of the load, both ways together; ``None``: unknown."""
 
 
 def device_latency(runner: TrialRunner, found_per_s: float) -> dict[str, Value]:
@@ -236,11 +225,11 @@ def _at(runner: TrialRunner, share: float, per_s: float) -> LatencyAtLoad:
     duration_s = setup.duration_s or 0.0
     frames = max(2, setup.streams, round(load_per_s * (duration_s + 2 * AROUND_S)))
     load = OfferedLoad(frames, load_per_s, frames / load_per_s)
-    learn(setup, runner.ends, load, runner.line.frames_per_s)
+    runner.learn(load)
     exchange = _exchange(runner, requests_per_s, duration_s)
-    flows = flows_of(setup, runner.ends, load, residual_s=setup.residual_s)
+    flows = search_trial.flows_of(setup, runner.ends, load, residual_s=setup.residual_s)
     together: list[Conversation] = [*flows, exchange]
-    drive(together, lives_s(setup, load.duration_s), runner.on_progress)
+    drive(together, search_trial.lives_s(setup, load.duration_s), runner.on_progress)
     of_asker = exchange.asker.result or {}
     if not of_asker.get("rtt_count"):
         detail = "no request was answered under load"
@@ -267,7 +256,9 @@ def _exchange(runner: TrialRunner, requests_per_s: float, duration_s: float) -> 
         warm_up_s=AROUND_S,
         timeout_s=TIMEOUT_S,
     )
-    return exchange_of(asking, runner.ends, within_s=lives_s(setup, duration_s) + TIMEOUT_S)
+    return exchange_of(
+        asking, runner.ends, within_s=search_trial.lives_s(setup, duration_s) + TIMEOUT_S
+    )
 
 
 def of_tries(prefix: str, line_per_s: float, trials: Sequence[TrialResult]) -> dict[str, Value]:
@@ -337,7 +328,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     """The values of a search; ProbeError if the measuring hosts limited every trial."""
     setup = trial.cell.setup
     assert isinstance(setup, ThroughputSearch)  # noqa: S101  (for the type checker)
-    line = line_of(setup, ends)
+    line = search_trial.line_of(setup, ends)
     grid = RateGrid(Fraction(repr(setup.resolution)))
     participant = ends.participant or alone()
     runner = TrialRunner(setup, trial.cell, ends, live, line, participant=participant)
@@ -429,7 +420,7 @@ def _limiting(
     """The host that limited the rate, with its highest load in the trials that failed because of
     it; ``None``: unknown. A device can be the result only if it is an observed host.
     """
-    senders = SENDERS[setup.direction]
+    senders = search_trial.SENDERS[setup.direction]
     receivers = WHOSE if len(senders) > 1 else tuple(end for end in WHOSE if end not in senders)
     observed = tuple(key for key in trials[0].own.hosts if key not in WHOSE)
     # If pairs search together, the host of any pair may have been the limit.

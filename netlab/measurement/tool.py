@@ -201,7 +201,6 @@ _TOLERANCE = 1e-9
 errors."""
 _LEAST_RATE = 100
 """From this rate in bit/s on, whole bits per second are close to any rate."""
-
 MOST_STREAMS = 128
 """Of iperf3 and of nuttcp."""
 UDP_MOST_BYTES = 65507

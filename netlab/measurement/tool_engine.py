@@ -92,20 +92,13 @@ class ToolEngine:
         self._tool = tool
         self._versions: dict[tuple[str, ...], str] = {}
 
-    @property
-    def name(self) -> str:
-        """The tool's name."""
-        return self._tool.name
-
     def values_of(self, trial: Trial, ends: Ends, _live: OnGoodput) -> Mapping[str, Value]:
         """The values of a trial; ProbeError if it has no result."""
         setup = trial.cell.setup
         assert isinstance(setup, Stream | RoundTrip)  # noqa: S101  (for the type checker)
         self._raise(refusal(self._tool, setup))
-        agents = {"client": ends.client}
-        if ends.server is not None:
-            agents["server"] = ends.server
-        versions = {end: self._version(agent) for end, agent in agents.items()}
+        agents = {"client": ends.client, "server": ends.server}
+        versions = {end: self._version(agent) for end, agent in agents.items() if agent is not None}
         tool_trial = self._placed(setup, ends)
         watch = None
         if isinstance(setup, Stream) and ends.server is not None:
@@ -121,42 +114,37 @@ class ToolEngine:
             # A version that was not tried may be the cause of the failure.
             detail = excerpt("; ".join((error.detail, *remarks)), WORDS_MOST)
             raise ProbeError(error.host, error.word, detail=detail) from None
-        drops: Mapping[str, Value] = {}
+        values = dict(result.values)
         if watch is not None:
             watch.ask_again()
-            drops = watch.end()
-        return {
-            **result.values,
-            **drops,
-            **{f"{end}_engine_version": version for end, version in versions.items()},
-            **self._beside(setup, replace(result, unread=result.unread + remarks), server, client),
-        }
+            values |= watch.end()
+        values |= {f"{end}_engine_version": version for end, version in versions.items()}
+        result = replace(result, unread=result.unread + remarks)
+        return values | self._beside(setup, result, server, client)
 
     def _raise(self, refused: Refusal | None) -> None:
-        """Raise ProbeError if a setting is refused."""
         if refused is not None:
-            raise ProbeError(self.name, "engine-cannot", detail=str(refused))
+            raise ProbeError(self._tool.name, "engine-cannot", detail=str(refused))
 
     def _placed(self, setup: ToolSetup, ends: Ends) -> ToolTrial:
         """The trial with its addresses and ports; ProbeError if no port is free."""
         client = ends.address("client", setup)
         if ends.server is None:
-            served = ends.served[self.name]
+            served = ends.served[self._tool.name]
             trial = ToolTrial(setup, served.address, client, (served.port, 0))
             self._raise(refusal_of_running_server(self._tool, trial))
             return trial
         server = ends.address("server", setup)
         if ends.connects(setup.protocol) == "server":
-            detail = f"only the server can connect on this path, and {self.name}'s client connects"
+            detail = (
+                f"only the server can connect on this path, and {self._tool.name}'s client connects"
+            )
             raise ProbeError(ends.client.host.name, "path-blocked", detail=detail)
         return ToolTrial(setup, server, client, free_ports(ends.server, server))
 
     def _version(self, agent: Agent) -> str:
-        """The line that the tool prints about its version. Each host is asked only once.
-
-        The host's name is a part of the key: two hosts may be two accounts of one machine, with
-        different programs.
-        """
+        """The line that the tool prints about its version. Each host is asked only once."""
+        # Two hosts may be two accounts of one machine, with different programs.
         key = (agent.host.name, *agent.identity)
         if key not in self._versions:
             program = Program.start(agent, self._tool.version_words, VERSION_S)
@@ -166,9 +154,7 @@ class ToolEngine:
         return self._versions[key]
 
     def _run(self, trial: ToolTrial, ends: Ends) -> tuple[Program | None, Program]:
-        """Run server and client until both have ended, and return both. The server is ``None`` if
-        it runs already.
-        """
+        """Run server (``None`` if it runs already) and client until both have ended."""
         limit_s = trial.setup.warm_up_s + duration_of(trial.setup) + PROBE_SLACK_S
         if ends.server is None:
             return None, self._client(trial, ends, limit_s, None)
@@ -188,8 +174,8 @@ class ToolEngine:
     def _client(
         self, trial: ToolTrial, ends: Ends, limit_s: float, server: Program | None
     ) -> Program:
-        """Run the client and return it after its end. A client that ends early is started again as
-        long as the server runs, because the server was probably not ready.
+        """Run the client until it ends. If it ends early, it is started again as long as the server
+        runs, because the server was probably not ready.
         """
         duration_s = duration_of(trial.setup)
         give_up = clock.monotonic() + RETRY_S
@@ -213,9 +199,8 @@ class ToolEngine:
             settle_s *= 2
 
     def _raise_if_killed(self, program: Program, end: str) -> None:
-        """Raise ProbeError if a signal ended the program at ``end``."""
         if program.result is not None and (number := program.result.get("signal")) is not None:
-            detail = f"{self.name}'s {end} was ended by signal {number}"
+            detail = f"{self._tool.name}'s {end} was ended by signal {number}"
             raise ProbeError(program.agent.host.name, "engine-failed", detail=detail)
 
     def _result(self, trial: ToolTrial, server: Program | None, client: Program) -> ToolResult:
@@ -234,32 +219,26 @@ class ToolEngine:
         try:
             result = self._tool.result(trial, server=server_text, client=client.text())
         except MatrixError:
-            detail = f"{self.name} printed no result: {last_words}"
+            detail = f"{self._tool.name} printed no result: {last_words}"
             raise ProbeError(client.agent.host.name, "engine-failed", detail=detail) from None
         if result.reason is not None:
             is_known = result.reason not in ("unknown-error", "not-recorded")
             is_unheard = is_server_failed and result.reason == "connect-refused"
             reason = result.reason if is_known and not is_unheard else "engine-failed"
             detail = last_words if is_unheard else excerpt(result.detail or last_words, WORDS_MOST)
-            raise ProbeError(client.agent.host.name, reason, detail=f"{self.name}: {detail}")
+            raise ProbeError(client.agent.host.name, reason, detail=f"{self._tool.name}: {detail}")
         return result
 
     def _beside(
-        self,
-        setup: ToolSetup,
-        result: ToolResult,
-        server: Program | None,
-        client: Program,
+        self, setup: ToolSetup, result: ToolResult, server: Program | None, client: Program
     ) -> dict[str, Value]:
         """The values that the record has in addition to the tool's figures."""
-        otherwise = [
-            f"`{ROWS[name].key}` was {printed}, {level} was asked"
-            for name, printed in result.settings.items()
-            if name in ROWS
-            and (level := getattr(setup, name, None)) is not None
-            and level != printed
-        ]
-        remarks = [*remarks_of(self._tool, setup), *otherwise, *result.unread]
+        remarks = [*remarks_of(self._tool, setup)]
+        for name, printed in result.settings.items():
+            level = getattr(setup, name, None) if name in ROWS else None
+            if level not in (None, printed):
+                remarks.append(f"`{ROWS[name].key}` was {printed}, {level} was asked")
+        remarks += result.unread
         values: dict[str, Value] = {}
         if remarks:
             values["engine_remarks"] = excerpt("; ".join(dict.fromkeys(remarks)), WORDS_MOST)

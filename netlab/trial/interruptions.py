@@ -31,12 +31,10 @@ UNTOLD_RTO_US = 300_000
 DUE_TIMES = 20
 """In a flow of paced messages, a gap counts only if it is at least this many times as long as the
 interval between two messages."""
-
 HALF = 0.5
 """Minimum share of the time without data that a cause must explain."""
 ROBBED = 0.9
 """The same minimum for stolen CPU time; it is higher, as a little CPU time is often stolen."""
-
 TRIES = 3
 """Maximum number of attempts at a trial, if a host or a cable interrupted it."""
 

@@ -19,7 +19,6 @@ Value = str | int | float | bool | list[int] | list[float]
 
 LARGEST_FLOAT = 1e30
 """Largest number of a record, whichever its unit: sums of squares do not overflow."""
-
 SCHEMA = 1
 """Version of a record's JSON and of the run folder around it; every record has it.
 

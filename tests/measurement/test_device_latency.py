@@ -14,7 +14,6 @@ from made_histograms import of_values, to_pairs
 from netlab.errors import ProbeError
 from netlab.kinds import ThroughputSearch
 from netlab.kinds.throughput_search.rate_search import Counts
-from netlab.measurement import throughput_search as room
 from netlab.measurement.search_trial import Offered, OfferedLoad, TrialRunner
 from netlab.measurement.throughput_search import (
     INVALID,
@@ -27,14 +26,14 @@ from netlab.measurement.throughput_search import (
 LINE_PER_S = 10_000.0
 
 
-def bench(device: Callable[[OfferedLoad], Counts], monkeypatch: pytest.MonkeyPatch) -> TrialRunner:
+def bench(device: Callable[[OfferedLoad], Counts]) -> TrialRunner:
     """A trial runner whose loads go to a simulated device."""
-    monkeypatch.setattr(room, "learn", lambda *_: None)
     runner = SimpleNamespace(
         setup=ThroughputSearch(frame_bytes=1518),
         line=SimpleNamespace(frames_per_s=LINE_PER_S),
         ends=None,
         link_paces=True,
+        learn=lambda _load: None,
         offer=lambda load: Offered((device(load),), {}, {}),
     )
     return cast(TrialRunner, runner)
@@ -51,29 +50,23 @@ def queue_of(frames: int, forwards: float) -> Callable[[OfferedLoad], Counts]:
     return lambda load: counts(load, max(0, round(load.frames * (1 - forwards)) - frames))
 
 
-def test_the_queue_of_a_device_is_computed_from_the_longest_burst_without_loss(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    values: Any = back_to_back(bench(queue_of(20, 0.4), monkeypatch), 3, 0.4)
+def test_the_queue_of_a_device_is_computed_from_the_longest_burst_without_loss() -> None:
+    values: Any = back_to_back(bench(queue_of(20, 0.4)), 3, 0.4)
     assert values["back_to_back_limit"] == "device"
     assert values["back_to_back_each_frames"] == [34, 34, 34]
     assert values["back_to_back_frames"] == 34
     assert values["back_to_back_waiting_frames"] == pytest.approx(20.4)
 
 
-def test_no_burst_is_sent_to_a_device_that_forwards_the_line_rate(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_no_burst_is_sent_to_a_device_that_forwards_the_line_rate() -> None:
     def never(_: OfferedLoad) -> Counts:
         raise AssertionError("a burst was sent")
 
-    assert back_to_back(bench(never, monkeypatch), 3, 1.0) == {"back_to_back_limit": "line rate"}
+    assert back_to_back(bench(never), 3, 1.0) == {"back_to_back_limit": "line rate"}
 
 
-def test_the_longest_burst_lasts_two_seconds_at_the_line_rate(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    values = back_to_back(bench(queue_of(10**6, 0.4), monkeypatch), 2, 0.4)
+def test_the_longest_burst_lasts_two_seconds_at_the_line_rate() -> None:
+    values = back_to_back(bench(queue_of(10**6, 0.4)), 2, 0.4)
     assert values["back_to_back_limit"] == "line rate"
     assert values["back_to_back_frames"] == 2 * LINE_PER_S
     assert "back_to_back_waiting_frames" not in values
@@ -87,9 +80,9 @@ def test_the_longest_burst_lasts_two_seconds_at_the_line_rate(
     ],
 )
 def test_bursts_limited_by_the_test_hosts_give_no_figure_of_the_device(
-    device: Callable[[OfferedLoad], Counts], limit: str, monkeypatch: pytest.MonkeyPatch
+    device: Callable[[OfferedLoad], Counts], limit: str
 ) -> None:
-    assert back_to_back(bench(device, monkeypatch), 3, 0.4) == {"back_to_back_limit": limit}
+    assert back_to_back(bench(device), 3, 0.4) == {"back_to_back_limit": limit}
     countdown = INVALID - 1
 
     def seldom(load: OfferedLoad) -> Counts:
@@ -97,16 +90,14 @@ def test_bursts_limited_by_the_test_hosts_give_no_figure_of_the_device(
         countdown -= 1
         return device(load) if countdown >= 0 else queue_of(20, 0.4)(load)
 
-    assert back_to_back(bench(seldom, monkeypatch), 1, 0.4)["back_to_back_frames"] == 34
+    assert back_to_back(bench(seldom), 1, 0.4)["back_to_back_frames"] == 34
 
 
-def test_a_failed_burst_ends_the_burst_test_but_not_the_search(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_failed_burst_ends_the_burst_test_but_not_the_search() -> None:
     def fails(_: OfferedLoad) -> Counts:
         raise ProbeError("b", "no-answer")
 
-    assert back_to_back(bench(fails, monkeypatch), 2, 0.4) == {"back_to_back_limit": "failed"}
+    assert back_to_back(bench(fails), 2, 0.4) == {"back_to_back_limit": "failed"}
     countdown = 20
 
     def at_first(load: OfferedLoad) -> Counts:
@@ -114,7 +105,7 @@ def test_a_failed_burst_ends_the_burst_test_but_not_the_search(
         countdown -= 1
         return queue_of(20, 0.4)(load) if countdown >= 0 else fails(load)
 
-    values = back_to_back(bench(at_first, monkeypatch), 50, 0.4)
+    values = back_to_back(bench(at_first), 50, 0.4)
     assert values["back_to_back_limit"] == "device"
     assert set(cast(list[int], values["back_to_back_each_frames"])) == {34}
 
