@@ -55,9 +55,7 @@ default of the kind that comes first in ``SETUPS``: that is the stream, if it ha
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule for the cells in which each setting named in ``when`` (or ``pairing``) has one of the
-    values given there.
-    """
+    """A rule for the cells in which each setting in ``when`` (or ``pairing``) has a given value."""
 
     when: Mapping[str, frozenset[Level]]
     then: Mapping[str, Level]

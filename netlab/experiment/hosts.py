@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import sys
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -394,9 +395,7 @@ class Inventory:
         return candidates[0]
 
     def role(self, text: str) -> Host:
-        """The host that a role, such as ``nas@lan``, names, limited to the role's network;
-        UsageError if unknown.
-        """
+        """The host that a role (``nas@lan``) names, in that network; UsageError if unknown."""
         if (known := self._hosts_by_name.get(text)) is not None:
             return known
         try:
@@ -501,8 +500,6 @@ def kept_busy(pair: HostPair) -> frozenset[str]:
 
 def local_os() -> str:
     """The letter of this machine's operating system."""
-    import sys
-
     return {"win32": "W", "darwin": "M"}.get(sys.platform, "F" if "bsd" in sys.platform else "L")
 
 

@@ -309,9 +309,7 @@ class Ends:
         return self.agent_of_server if end == "server" else self.client
 
     def connects(self, protocol: str) -> str:
-        """The side that connects. Its system decides whether TCP uses timestamps, and thus how long
-        the MSS is.
-        """
+        """The side that connects. Its system decides about TCP timestamps, and thus the MSS."""
         return self.connected_by.get(protocol, "client")
 
     def address(self, end: str, setup: Setup) -> str:

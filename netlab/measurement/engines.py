@@ -30,9 +30,7 @@ is no result, and HostGone if one of the hosts is lost."""
 
 
 def conversed(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
-    """Measure a kind of test that is one conversation: a request to each end, made from the row of
-    the kind and from the settings.
-    """
+    """Measure a kind of test that is one request to each end, made from its row and settings."""
     setup, kind = trial.cell.setup, KINDS[trial.cell.test]
     asked_s = setup.window_s()
     limit_s = (

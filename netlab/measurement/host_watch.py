@@ -125,9 +125,8 @@ class DropWatch:
     ends: Ends
     setup: Stream
     before: Mapping[str, Pending] = field(default_factory=dict)
-    """``client`` or ``server`` → its first reading."""
+    """``client`` or ``server`` → its first reading, and in ``after`` its last one."""
     after: Mapping[str, Pending] = field(default_factory=dict)
-    """``client`` or ``server`` → its last reading."""
 
     def ask(self) -> None:
         """Request the first readings, without waiting for the answers."""

@@ -331,9 +331,7 @@ def _has_next(path: Direction, payload_bytes: int) -> bool:
 
 
 def _beyond(path: Direction, payload_bytes: int) -> dict[str, Value]:
-    """The result of a UDP message that is one byte longer than the found payload: such a message
-    takes several packets.
-    """
+    """The result of a UDP message that takes several packets: one byte over the payload."""
     if path.setup.protocol == "TCP" or not _has_next(path, payload_bytes):
         return {}
     return path.fragments(payload_bytes + 1)

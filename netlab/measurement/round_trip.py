@@ -136,9 +136,7 @@ _KEYS = (
 
 
 def keys_of(setup: Asking, verb: str, end: str, agent: Agent, token: str) -> dict[str, Any]:
-    """Keys of the request to an end, except its deadline and the keys that say how the connection
-    is opened.
-    """
+    """Keys of the request to an end, except its deadline and those that open the connection."""
     keys = {**setup.keys(), "token": token}
     return conversation.in_order(keys | conversation.request_keys(setup, agent, verb, end), _KEYS)
 

@@ -26,7 +26,6 @@ from netlab.measurement.ends import (
     AHEAD_A_TRIAL_S,
     START_AHEAD_S,
     Ends,
-    ExchangedResults,
     OnGoodput,
     Participant,
     alone,
@@ -84,9 +83,7 @@ class LoadFlow(Flow):
     """Called when the last frame has been sent."""
 
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        """Act as in every flow. In addition, stop a late sender; the trial then counts the frames
-        sent until then.
-        """
+        """As in every flow; a late sender is stopped, and the frames sent until then count."""
         late = side is self.sender and record.get("elapsed_ns", 0) > self.longest_ns
         if record["type"] == "progress" and late and not self.stopped:
             self.stopped = True
@@ -297,15 +294,6 @@ def line_of(setup: ThroughputSearch, ends: Ends) -> LineRate:
     return LineRate(float(rate), source, ethernet.frames_per_s(rate, setup.frame_bytes))
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """A pair of hosts that is ready for a trial."""
-
-    watch: Watch
-    offsets_ns: Mapping[str, int] | None
-    """Offsets of its senders' clocks; ``None``: no other pair takes part."""
-
-
 @dataclass(slots=True)
 class TrialRunner:
     """Measures the trials of one search, and notes whether the link limits its senders."""
@@ -378,33 +366,29 @@ class TrialRunner:
             self.learn(load)
             several = len(self.participant.rendezvous.names) > 1
             offsets_ns = clocks(self.setup, self.ends) if several else None
-            ready: _Ready | ProbeError = _Ready(Watch.begin(self.ends, self.setup), offsets_ns)
+            ready: Watch | ProbeError = Watch.begin(self.ends, self.setup)
         except ProbeError as fault:
             ready = fault
         meeting = self.participant.meet(ready)
         faults = tuple(fault for fault in meeting.said if isinstance(fault, ProbeError))
         if faults or isinstance(ready, ProbeError):
             return faults
+        starts = None
+        if offsets_ns is not None:
+            ahead_s = START_AHEAD_S + AHEAD_A_TRIAL_S * (len(meeting.said) - 1)
+            start_ns = meeting.over_ns + round(1e9 * ahead_s)
+            starts = {end: start_ns + offset_ns for end, offset_ns in offsets_ns.items()}
         try:
-            outcome: PairResult | ProbeError = self._measure(load, criteria, ready, meeting)
+            outcome: PairResult | ProbeError = self._measure(load, criteria, ready, starts)
         except ProbeError as fault:
             outcome = fault
         return self.participant.meet(outcome).said
 
     def _measure(
-        self,
-        load: OfferedLoad,
-        criteria: Criteria,
-        ready: _Ready,
-        meeting: ExchangedResults[_Ready | ProbeError],
+        self, load: OfferedLoad, criteria: Criteria, watch: Watch, starts: Starts | None
     ) -> PairResult:
         """Send a load, at the same moment as the other pairs, and judge its result."""
-        starts = None
-        if ready.offsets_ns is not None:
-            ahead_s = START_AHEAD_S + AHEAD_A_TRIAL_S * (len(meeting.said) - 1)
-            start_ns = meeting.over_ns + round(1e9 * ahead_s)
-            starts = {end: start_ns + offset_ns for end, offset_ns in ready.offsets_ns.items()}
-        offered = self.offer(load, watch=ready.watch, starts=starts)
+        offered = self.offer(load, watch=watch, starts=starts)
         # Frames may go faster than the line carries them over a faster link, or into the socket and
         # the queue of the sender. In both cases a schedule must limit the rate. If the early frames
         # exceed the sender's buffer, the link is faster: a frame takes room there until it is sent.

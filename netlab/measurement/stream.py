@@ -84,9 +84,7 @@ _KEYS = (
 
 
 def keys_of(stream: Stream, verb: str, end: str, agent: Agent, token: str) -> dict[str, Any]:
-    """Keys of the request ``verb`` to ``end`` (``server`` or ``client``), except those that say how
-    the streams are opened.
-    """
+    """Keys of the request ``verb`` to ``end``, except those that open the streams."""
     keys = {**stream.keys(), "token": token, "deadline": decimal(deadline_s(stream))}
     return conversation.in_order(keys | conversation.request_keys(stream, agent, verb, end), _KEYS)
 
@@ -275,9 +273,7 @@ def _trips(exchange: Exchange) -> list[Trip]:
 
 
 def _opened_ns(exchange: Exchange) -> int:
-    """When the first request of an exchange was due, in ns by the client's clock; ProbeError if
-    there are no round trips.
-    """
+    """When the first request was due by the client's clock; ProbeError without round trips."""
     if not exchange.trips:
         host = exchange.asker.agent.host.name
         raise ProbeError(host, "bad-answer", detail="the probe reported no round trip")

@@ -103,17 +103,13 @@ def test_of(setup: ToolSetup) -> str:
 
 
 def duration_of(setup: ToolSetup) -> float:
-    """The measured time in seconds. A test without a duration has a ``count``, which no tool
-    follows.
-    """
+    """The measured time in seconds; no tool follows a ``count`` in place of a duration."""
     assert setup.duration_s is not None  # noqa: S101  (for the type checker)
     return setup.duration_s
 
 
 def changed_settings(setup: ToolSetup) -> Collection[str]:
-    """The settings that differ from their defaults. A setting without a default is among them if it
-    is set.
-    """
+    """The settings that differ from their defaults, or that are set and have no default."""
     defaults = {**setup.defaults(), "opening": "client-connects"}
     return [
         name

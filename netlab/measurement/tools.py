@@ -34,9 +34,7 @@ _OF_IPERF3 = tool.OF_RATED_STREAMS | {
 
 
 class _Iperf3(Tool):
-    """Streams over TCP and UDP, in either direction and in both at once. Throughput is what the
-    receiver counted.
-    """
+    """Streams over TCP and UDP, in either or both directions. Throughput is the receiver's."""
 
     name = "iperf3"
     version_words = ("iperf3", "--version")
@@ -152,9 +150,7 @@ _STARRED_ROW = re.compile(r"(?m)^\[( *)\*([0-9]+)\](?= )")
 
 
 def _iperf2_common(trial: ToolTrial) -> tuple[str, ...]:
-    """Options of both ends. ``-f k`` asks for rates in kbit/s: in bit/s, high rates would have more
-    digits than the importer reads.
-    """
+    """Options of both ends. ``-f k``: rates in bit/s may have more digits than are read."""
     return (
         *flag("-u", when=trial.setup.protocol == "UDP"),
         *flag("-V", when=trial.setup.ip_version == 6),

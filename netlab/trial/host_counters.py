@@ -158,9 +158,7 @@ def cpu_between(first_reading: Counters, last_reading: Counters) -> Cpu | None:
 
 
 def cpu_in(result: Mapping[str, Any]) -> Cpu | None:
-    """A host's CPU load during a probe's measurement, from the probe's `result`; ``None`` if the
-    result has no CPU load.
-    """
+    """A host's CPU load in a probe's `result`; ``None`` if the result has no CPU load."""
     names = ("host_busy_share", "host_busiest_core_share", "host_busiest_core")
     if any(name not in result for name in names):
         return None

@@ -65,11 +65,11 @@ class Interruption:
     """Total length of its gaps."""
     gaps: int
     at_ns: int | None
-    """Start of the longest gap in the window; ``None``: unknown."""
+    """Start of the longest gap in the window, if known."""
     window_ns: int
     cause: Cause | None = None
     end: str = ""
-    """The end with the cause: ``sender``, ``receiver``, ``client`` or ``server``."""
+    """``sender``, ``receiver``, ``client`` or ``server``: where the cause was."""
 
 
 Gap = tuple[int, int]

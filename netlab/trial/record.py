@@ -43,10 +43,9 @@ class Status(StrEnum):
 
     OK = "ok"
     FAILED = "failed"
-    """The trial failed; a resumed run tries it again."""
+    """A resumed run tries it again."""
     IMPOSSIBLE = "impossible"
-    """The host, the path or the protocol refuses the trial. This is no error of the run, and the
-    run does not repeat the trial."""
+    """The host, the path or the protocol refuses the trial: no error of the run, and final."""
     PENDING = "pending"
     """A host of the trial is away, or the trial was not measured yet."""
 
@@ -298,7 +297,7 @@ class Record(MeasuredValues):
     trial: int
     """Counted from 1."""
     attempt: int
-    """Counted from 1; above 1 if the trial was repeated; 0 for a trial not measured yet."""
+    """Counted from 1; 0 for a trial not measured yet."""
     status: Status
     pairing: str
     server: str
@@ -308,10 +307,9 @@ class Record(MeasuredValues):
     started_at: str
     """Wall clock of the controller, ISO 8601, UTC, microseconds; empty if an import has none."""
     settings: Mapping[str, Value]
-    """Everything that was requested; each key names its unit. A setting that is absent had the
-    host's default."""
+    """All that was requested, by keys that name their units; else, the host's default applied."""
     values: Mapping[str, Value]
-    """Everything that was measured; each key names its unit."""
+    """All that was measured, by keys that name their units."""
     reason: str | None = None
     """A word of the closed list, for every status except ``ok``."""
     errno: int | None = None
@@ -537,16 +535,12 @@ _PLAIN = frozenset({str, int, bool})
 
 def _check_values(record: Record) -> None:
     for part in (record.settings, record.values):
-        odd = [value for value in part.values() if type(value) not in _PLAIN]
-        if all(map(_is_value, odd)):
-            continue
         for name, value in part.items():
-            if not _is_value(value):
+            if type(value) not in _PLAIN and not _is_value(value):
                 raise ValueError(f"{record.cell}: {name} is {value!r}, which a record cannot hold")
 
 
 def _check_failure(record: Record) -> None:
-    """Raise ValueError if a record without a result has a figure."""
     if record.status is not Status.OK:
         for name in record.values:
             if name.endswith(HEADLINE_ENDINGS):
