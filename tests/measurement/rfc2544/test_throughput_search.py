@@ -23,7 +23,7 @@ from netlab.lab import network
 from netlab.lab.plan import LabOptions, make_plan
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
-from netlab.measurement.search_trial import OfferedLoad, offer
+from netlab.measurement.search_trial import LineRate, OfferedLoad, TrialRunner
 from netlab.remote.agent import Agent
 from netlab.trial.record import Record, Status, to_json
 
@@ -189,7 +189,10 @@ class TestRouters:
 def test_every_frame_of_a_load_through_a_slow_router_is_counted() -> None:
     with routed(**limited(device_queue_frames=5)) as ends:
         setup = setup_of(frame_bytes=1518)
-        outcome = offer(setup, ends, OfferedLoad(400, 800.0, 0.5), lambda _s, _r: None)
+        cell = Cell(pairing="LL", test="throughput_search", setup=setup)
+        line = LineRate(DEVICE_BIT_PER_S, "setting", frames_per_s(DEVICE_BIT_PER_S, 1518))
+        runner = TrialRunner(setup, cell, ends, lambda _cell, _totals: None, line)
+        outcome = runner.offer(OfferedLoad(400, 800.0, 0.5))
         (counts,) = outcome.accounts
         assert counts.sent == 400
         assert 0 < counts.received < 400
