@@ -255,7 +255,7 @@ def _search_tcp(path: Direction) -> tuple[int, dict[str, Value]]:
     result is the MSS, read after the connection has carried more data, because one message does not
     fill such a segment.
     """
-    asking_bytes = LEAST_MESSAGE_BYTES["TCP"]
+    least = asking_bytes = LEAST_MESSAGE_BYTES["TCP"]
     path.exchange(asking_bytes)
     first, _ = path.results[asking_bytes]
     segment_bytes, window_bytes = first.get("tcp_end_snd_mss"), first.get("tcp_end_snd_wnd")
@@ -293,21 +293,15 @@ def _search_tcp(path: Direction) -> tuple[int, dict[str, Value]]:
         limit = Limit(mss_bytes, "mss", (SizeTry(asking_bytes, True),))
     else:
         limit = find_limit(
-            attempt,
-            least_bytes=LEAST_MESSAGE_BYTES["TCP"],
-            most_bytes=mss_bytes,
-            guesses=[mss_bytes],
-            beyond="mss",
+            attempt, least_bytes=least, most_bytes=mss_bytes, guesses=[mss_bytes], beyond="mss"
         )
     values = _of_limit(limit) | connection
     reporter = path.ends.client if "tcp_end_snd_mss" in first else path.ends.agent_of_server
     values["mss_told_by"] = reporter.host.name
     if "tcp_timestamps" in connection:
         options_bytes = ethernet.TIMESTAMPS_BYTES if connection["tcp_timestamps"] else 0
-        headers_bytes = (
-            ethernet.IP_BYTES[path.setup.ip_version] + ethernet.TCP_BYTES + options_bytes
-        )
-        values["path_mtu_bytes"] = limit.message_bytes + headers_bytes
+        headers_bytes = ethernet.IP_BYTES[path.setup.ip_version] + ethernet.TCP_BYTES
+        values["path_mtu_bytes"] = limit.message_bytes + headers_bytes + options_bytes
     return limit.message_bytes, values
 
 
