@@ -420,38 +420,30 @@ def far_hosts(run: Run, *, imported: bool) -> Iterator[Finding]:
     """One finding for each kind of test and each host that adds more time to its round trips than
     the other hosts.
     """
+    # Groups of trials that differ only in their two hosts.
+    by_settings: dict[tuple[str, Conditions], list[Record]] = defaultdict(list)
+    for record in () if imported else run.latest.values():
+        has_trips = record.test in ("round_trip", "connect") and record.status is Status.OK
+        is_remote = record.values.get("same_host") is not True and "" not in _ends(record)
+        if has_trips and is_remote and _typical_ns(record) is not None:
+            settings = conditions_of(record.settings, sorted(record.settings))
+            by_settings[record.test, settings].append(record)
     # The trials of a host with the same settings, and the times that each host adds in them.
     by_host: dict[tuple[str, str], list[tuple[HostEffects, list[Record]]]] = defaultdict(list)
-    for records in () if imported else _columns(run):
+    for (test, _settings), records in by_settings.items():
         trips: dict[MeshWay, list[float]] = defaultdict(list)
         for record in records:
             trips[_ends(record)].append(_typical_ns(record) or 0.0)
         if effects := host_effects(trips):
             for host in effects.far:
                 of_host = [record for record in records if host in _ends(record)]
-                by_host[records[0].test, host].append((effects, of_host))
+                by_host[test, host].append((effects, of_host))
     for (_, host), cases in by_host.items():
         fastest, _records = min(cases, key=lambda case: case[0].typical)
         trials = tuple(record.key for _effects, of_host in cases for record in of_host)
         cells = tuple(dict.fromkeys(cell for cell, _trial in trials))
         figures = {"added_ns": fastest.added[host], "typical_ns": fastest.typical}
         yield finding(Kind.FAR_HOST, Group(host=host), cells, figures, trials=trials)
-
-
-def _columns(run: Run) -> Iterator[Sequence[Record]]:
-    """Groups of trials that differ only in their two hosts."""
-    by_settings: dict[tuple[str, Conditions], list[Record]] = defaultdict(list)
-    for record in run.latest.values():
-        if (
-            record.test in ("round_trip", "connect")
-            and record.status is Status.OK
-            and record.values.get("same_host") is not True
-            and "" not in _ends(record)
-            and _typical_ns(record) is not None
-        ):
-            settings = conditions_of(record.settings, sorted(record.settings))
-            by_settings[record.test, settings].append(record)
-    yield from by_settings.values()
 
 
 def _ends(record: Record) -> MeshWay:

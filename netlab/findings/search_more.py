@@ -340,8 +340,7 @@ def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterat
     """Findings about paths that carry only shorter packets than the sender's interface or the link
     allows.
     """
-    by_place: dict[tuple[int, str, str], list[int]] = defaultdict(list)
-    figures_of: dict[tuple[int, str, str], dict[str, float | None]] = {}
+    by_place: dict[tuple[int, str, str], list[WayFound]] = defaultdict(list)
     for record in records:
         way = way_of(record, prefix)
         if way is None or way.path_mtu_bytes is None or not _is_narrow(way, link):
@@ -350,22 +349,20 @@ def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterat
         other_mtu, place = way.other_mtu_bytes, ""
         if other_mtu is not None and other_mtu <= way.path_mtu_bytes <= other_mtu + OVER:
             place = record.client if prefix else record.server
-        key = (way.path_mtu_bytes, way.evidence, place)
-        by_place[key].append(way.trial)
-        figures_of[key] = {
-            "path_mtu_bytes": way.path_mtu_bytes,
-            "interface_mtu_bytes": way.interface_mtu_bytes,
+        by_place[way.path_mtu_bytes, way.evidence, place].append(way)
+    for (mtu_bytes, evidence, place), ways in by_place.items():
+        figures = {
+            "path_mtu_bytes": mtu_bytes,
+            "interface_mtu_bytes": ways[-1].interface_mtu_bytes,
             "link_mtu_bytes": None if link is None else link.mtu_bytes,
-            "payload_message_bytes": way.payload_bytes,
+            "payload_message_bytes": ways[-1].payload_bytes,
         }
-    for key, trials in by_place.items():
-        _mtu_bytes, evidence, place = key
-        way_words = _way_and_trials(_WAYS[prefix][1], len(trials), len(records))
+        way_words = _way_and_trials(_WAYS[prefix][1], len(ways), len(records))
         words = {"way": way_words, "narrow_host": place}
         kind = Kind.MTU_MISMATCH_BLACK_HOLE
         if evidence != "timeout":
             kind, words["known_by"] = Kind.MTU_MISMATCH_REPORTED, _KNOWN_BY[evidence]
-        yield _finding_of(kind, records, trials, figures_of[key], words)
+        yield _finding_of(kind, records, [way.trial for way in ways], figures, words)
 
 
 def _is_narrow(way: WayFound, link: Link | None) -> bool:

@@ -353,10 +353,12 @@ def outliers_on_axis(
         middle, scale = _middle_and_scale(near, print_step)
         if abs(value - middle) > STEP_LIMIT * scale:
             strays[place] = Outlier(index, value, middle, scale, "outlier")
+    # A stray is part of a step if a neighbour deviates in the same direction.
+    above = {place: stray.value > stray.expected for place, stray in strays.items()}
     return tuple(
-        replace(stray, kind="step") if stepping else stray
+        replace(stray, kind="step") if is_step else stray
         for place, stray in strays.items()
-        if (stepping := _is_step(strays, place))
+        if (is_step := above[place] in (above.get(place - 1), above.get(place + 1)))
         or abs(stray.value - stray.expected) > AXIS_LIMIT * stray.scale
     )
 
@@ -383,13 +385,6 @@ def _middle_and_scale(values: Sequence[float], print_step: float) -> tuple[float
     middle = median(values)
     deviation = TO_DEVIATION * median_absolute_deviation(values)
     return middle, max(deviation, 0.01 * abs(middle), 3 * print_step)
-
-
-def _is_step(strays: dict[int, Outlier], place: int) -> bool:
-    """Whether a neighbour deviates in the same direction."""
-    above = strays[place].value > strays[place].expected
-    neighbours = (strays.get(place - 1), strays.get(place + 1))
-    return any(stray and (stray.value > stray.expected) == above for stray in neighbours)
 
 
 Verdict = Literal["different", "same within the margin", "not shown to be different", "cannot tell"]
