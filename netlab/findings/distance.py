@@ -363,6 +363,8 @@ class _Candidate:
         ceilings = (sample.highest_ceiling_bit_per_s for sample in way.samples)
         self.ceiling = max((known for known in ceilings if known is not None), default=None)
         packet = way.segment_bytes or (None if link is None else mss_of(link.mtu_bytes))
+        # The needed packets between two losses, the verdict about the loss, and the rate that it
+        # allows: known only with the size of a packet, and if packets were counted.
         self.length = self.loss = self.loss_allows = None
         if packet is not None:
             self.length = run_length(target, packet)
