@@ -10,57 +10,45 @@ from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link
 from netlab.findings.derived import StreamSample
-from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
+from netlab.findings.finding import Finding, Kind, finding, grouped, in_trials
 from netlab.findings.rates import ceiling_of
 from netlab.findings.series import group_of, varying
 from netlab.findings.stream_rules import STARVED
 from netlab.results.tcp_series import TcpSeries
-from netlab.store.plan import PlannedCell
 from netlab.trial.record import FLOWS, Record, Status
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialFigures:
-    """The figures of one trial. The trial with the largest ``size`` counts as the worst."""
-
-    size: float
-    figures: Mapping[str, float]
+SizeAndFigures = tuple[float, Mapping[str, float]]
+"""The size of what a trial shows, and its figures; the trial with the largest size is the worst."""
 
 
 def by_group(
     samples: Iterable[StreamSample],
     kind: Kind,
-    judge: Callable[[StreamSample], TrialFigures | None],
+    judge: Callable[[StreamSample], SizeAndFigures | None],
 ) -> Iterator[Finding]:
     """One finding per group with affected trials, with the figures of the worst trial and the
     number of affected trials.
 
-    ``judge`` returns the figures of a trial, or ``None`` if the trial is not affected.
+    ``judge`` returns the size and figures of a trial, or ``None`` if the trial is not affected.
     """
-    groups: dict[Group, list[StreamSample]] = {}
-    for sample in samples:
-        if sample.tcp_series is not None:
-            groups.setdefault(sample.group, []).append(sample)
-    for group, of_group in groups.items():
-        sample_figures = [
-            (sample, trial_figures)
-            for sample in of_group
-            if (trial_figures := judge(sample)) is not None
-        ]
-        if not sample_figures:
-            continue
-        worst = max((figures for _, figures in sample_figures), key=lambda trial: trial.size)
-        yield finding(
-            kind,
-            group,
-            tuple(dict.fromkeys(sample.cell for sample, _ in sample_figures)),
-            {**worst.figures, "trials": len(sample_figures), "of_trials": len(of_group)},
-            in_trials(len(sample_figures), len(of_group)),
-            tuple((sample.cell, sample.trial) for sample, _ in sample_figures),
-        )
+    with_series = (sample for sample in samples if sample.tcp_series is not None)
+    for group, of_group in grouped(with_series, lambda sample: sample.group).items():
+        judged = [(sample, judge(sample)) for sample in of_group]
+        shown = {sample: result for sample, result in judged if result is not None}
+        if shown:
+            _size, figures = max(shown.values(), key=lambda result: result[0])
+            yield finding(
+                kind,
+                group,
+                tuple(dict.fromkeys(sample.cell for sample in shown)),
+                {**figures, "trials": len(shown), "of_trials": len(of_group)},
+                in_trials(len(shown), len(of_group)),
+                tuple((sample.cell, sample.trial) for sample in shown),
+            )
 
 
 POINTS, LEAST_US = 50, 1_000_000
@@ -101,29 +89,36 @@ class StandingQueue:
 def queue_of(sample: StreamSample) -> StandingQueue | None:
     """The queue that a stream's own data formed; ``None`` if its series shows none."""
     series = sample.tcp_series
-    if series is None or not _can_be_judged(sample, series):
+    stolen = any((end.steal_share or 0) > STARVED for end in sample.ends)
+    if series is None or sample.same_host or sample.paced or sample.imported or stolen:
+        return None  # something other than queued data may lengthen the round trip
+    span_us, rtts = series.time_us[-1] - series.time_us[0], sorted(series.rtt_us)
+    if len(series.time_us) < POINTS or span_us < LEAST_US or not rtts or not series.cwnd_bytes:
         return None
-    rtts = sorted(series.rtt_us)
     least: float = min(rtts[0], sample.tcp.min_rtt_us or rtts[0])
     half, most = median(rtts), _at(rtts, 0.95)
-    rate = sample.throughput_bit_per_s / 8e6  # bytes a microsecond
+    flowing = rate = sample.throughput_bit_per_s / 8e6  # bytes a microsecond
     bytes_in_queue = rate * (most - least)
     if half - least < max(STANDING_US, OF_BASE * least) or bytes_in_queue < LEAST_BYTES:
         return None
-    if not _fits_window(sample, series, half) or not _follows_window(series, rtts):
+    if series.delivered_bytes:
+        flowing = series.delivered_bytes[-1] / span_us
+    elif sample.streams != 1:
+        return None
+    # The congestion window must allow the data in flight that the rate needs.
+    fits = 0 < flowing * half <= ON_ITS_WAY * median(series.cwnd_bytes)
+    if not fits or not (most <= STEADY * _at(rtts, 0.1) or _follows_window(series)):
         return None
     return StandingQueue(
-        queue_bytes=bytes_in_queue,
-        least_rtt_us=least,
-        half_rtt_us=half,
-        most_rtt_us=most,
+        queue_bytes=bytes_in_queue, least_rtt_us=least, half_rtt_us=half, most_rtt_us=most
     )
 
 
-def queue_bytes(sample: StreamSample) -> float | None:
-    """The ``queue_bytes`` of the queue that ``queue_of`` finds; ``None`` if it finds none."""
-    queue = queue_of(sample)
-    return None if queue is None else queue.queue_bytes
+def _follows_window(series: TcpSeries) -> bool:
+    try:
+        return correlation(series.cwnd_bytes, series.rtt_us) >= TOGETHER
+    except StatisticsError:  # the congestion window never changed
+        return False
 
 
 def queues(samples: Iterable[StreamSample]) -> Iterator[Finding]:
@@ -131,46 +126,14 @@ def queues(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     the trial with the longest queue.
     """
 
-    def judged(sample: StreamSample) -> TrialFigures | None:
+    def judged(sample: StreamSample) -> SizeAndFigures | None:
         queue = queue_of(sample)
         if queue is None:
             return None
-        figures = {**asdict(queue), "queue_bytes": 1024 * round(queue.queue_bytes / 1024)}
-        return TrialFigures(size=queue.queue_bytes, figures=figures)
+        in_kib = 1024 * round(queue.queue_bytes / 1024)
+        return queue.queue_bytes, {**asdict(queue), "queue_bytes": in_kib}
 
     return by_group(samples, Kind.QUEUE_ON_PATH, judged)
-
-
-def _can_be_judged(sample: StreamSample, series: TcpSeries) -> bool:
-    """Whether only queued data can explain a longer round trip."""
-    points = len(series.time_us)
-    stolen = any((end.steal_share or 0) > STARVED for end in sample.ends)
-    return (
-        bool(series.rtt_us and series.cwnd_bytes)
-        and points >= POINTS
-        and series.time_us[-1] - series.time_us[0] >= LEAST_US
-        and not (sample.same_host or sample.paced or sample.imported or stolen)
-    )
-
-
-def _fits_window(sample: StreamSample, series: TcpSeries, rtt_us: float) -> bool:
-    """Whether the congestion window allowed the data in flight that the rate needs."""
-    if series.delivered_bytes:
-        rate = series.delivered_bytes[-1] / (series.time_us[-1] - series.time_us[0])
-    elif sample.streams == 1:
-        rate = sample.throughput_bit_per_s / 8e6
-    else:
-        return False
-    return 0 < rate * rtt_us <= ON_ITS_WAY * median(series.cwnd_bytes)
-
-
-def _follows_window(series: TcpSeries, rtts: Sequence[int]) -> bool:
-    if _at(rtts, 0.95) <= STEADY * _at(rtts, 0.1):
-        return True
-    try:
-        return correlation(series.cwnd_bytes, series.rtt_us) >= TOGETHER
-    except StatisticsError:  # the congestion window never changed
-        return False
 
 
 def _at(sorted_rtts: Sequence[int], share: float) -> float:
@@ -222,31 +185,31 @@ class _SpanRate:
     lost: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _SlowRun:
-    from_us: int
-    until_us: int
-    spans: int
-    least_rate: float
-    after_loss: bool
-    """Whether a segment was retransmitted in the first span or shortly before it."""
-
-
 def recoveries_of(series: TcpSeries) -> tuple[Recovery, ...]:
     """The recoveries of a series, in order; empty if it is too short."""
     spans = list(_spans(series))
     if len(spans) < SPANS:
         return ()
     usual = median(span.rate for span in spans)
+    runs: list[list[int]] = []  # places of adjacent slow spans
+    for place, span in enumerate(spans):
+        if span.rate >= BACK * usual:
+            continue
+        follows = runs and runs[-1][-1] == place - 1 and spans[place - 1].until_us == span.from_us
+        if follows:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
     slow = [
         run
-        for run in _runs(spans, BACK * usual)
-        if run.spans >= LEAST_SPANS and run.least_rate <= DEEP * usual
+        for run in runs
+        if len(run) >= LEAST_SPANS and min(spans[place].rate for place in run) <= DEEP * usual
     ]
     after_losses = tuple(
-        Recovery(from_us=run.from_us, length_us=run.until_us - run.from_us)
+        Recovery(from_us=begin, length_us=spans[run[-1]].until_us - begin)
         for run in slow
-        if run.after_loss
+        for begin in (spans[run[0]].from_us,)
+        if any(span.lost for span in spans[max(0, run[0] - BEFORE) : run[0] + 1])
     )
     by_chance = 1 - (1 - sum(span.lost for span in spans) / len(spans)) ** (BEFORE + 1)
     as_many = sum(
@@ -273,25 +236,24 @@ def recoveries(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """Notes about streams that recovered for much of their window: one per group of cells, with the
     figures of the worst trial.
     """
-    return by_group(samples, Kind.LOSS_RECOVERY, _judged_recoveries)
 
+    def judged(sample: StreamSample) -> SizeAndFigures | None:
+        series, share = sample.tcp_series, recovering_share(sample)
+        if series is None or share is None or sample.same_host:
+            return None
+        if not LEAST_SHARE <= share <= MOST_SHARE:
+            return None
+        all_recoveries = recoveries_of(series)
+        longest = max(all_recoveries, key=lambda recovery: recovery.length_us)
+        return share, {
+            "recoveries": len(all_recoveries),
+            "longest_us": longest.length_us,
+            "longest_from_us": longest.from_us,
+            "recovering_share": share,
+            "retransmissions": series.retransmissions[-1],
+        }
 
-def _judged_recoveries(sample: StreamSample) -> TrialFigures | None:
-    series, share = sample.tcp_series, recovering_share(sample)
-    if series is None or share is None or sample.same_host:
-        return None
-    if not LEAST_SHARE <= share <= MOST_SHARE:
-        return None
-    all_recoveries = recoveries_of(series)
-    longest = max(all_recoveries, key=lambda recovery: recovery.length_us)
-    figures = {
-        "recoveries": len(all_recoveries),
-        "longest_us": longest.length_us,
-        "longest_from_us": longest.from_us,
-        "recovering_share": share,
-        "retransmissions": series.retransmissions[-1],
-    }
-    return TrialFigures(size=share, figures=figures)
+    return by_group(samples, Kind.LOSS_RECOVERY, judged)
 
 
 def _spans(series: TcpSeries) -> Iterator[_SpanRate]:
@@ -309,29 +271,6 @@ def _spans(series: TcpSeries) -> Iterator[_SpanRate]:
             has_loss = series.retransmissions[end] > series.retransmissions[start]
             yield _SpanRate(from_us, until_us, delivered / (until_us - from_us), has_loss)
         start = end
-
-
-def _runs(spans: Sequence[_SpanRate], back: float) -> Iterator[_SlowRun]:
-    run: list[_SpanRate] = []
-    last_lost: int | None = None
-    after_loss = False
-    for place, span in enumerate(spans):
-        adjacent = place > 0 and spans[place - 1].until_us == span.from_us
-        if run and not (adjacent and span.rate < back):
-            yield _slow_run(run, after_loss=after_loss)
-            run = []
-        last_lost = place if span.lost else last_lost
-        if span.rate < back:
-            if not run:
-                after_loss = last_lost is not None and place - last_lost <= BEFORE
-            run.append(span)
-    if run:
-        yield _slow_run(run, after_loss=after_loss)
-
-
-def _slow_run(run: Sequence[_SpanRate], *, after_loss: bool) -> _SlowRun:
-    least = min(span.rate for span in run)
-    return _SlowRun(run[0].from_us, run[-1].until_us, len(run), least, after_loss)
 
 
 TEST = "latency_under_load"
@@ -357,43 +296,33 @@ def under_load(run: Run) -> Iterator[Finding]:
             trials.setdefault(cell.key, []).append(record)
     conditions = varying(run.plan.cells)
     for cell in run.plan.cells:
-        if cell.key in trials:
+        records = trials.get(cell.key, [])
+        for kind, rule in _RULES.items():
+            judged = [(record, rule(record, run.plan.link)) for record in records]
+            shown = [(record, evidence) for record, evidence in judged if evidence is not None]
+            if 2 * len(shown) <= len(records):
+                continue
+            figures: dict[str, float | None] = {}
+            for name in dict.fromkeys(name for _, evidence in shown for name in evidence):
+                values = [evidence.get(name) for _, evidence in shown]
+                known_values = [value for value in values if value is not None]
+                figures[name] = median(known_values) if known_values else None
             names = conditions[cell.test, str(cell.settings.get("protocol", ""))]
-            yield from _of_cell(cell, names, trials[cell.key], run.plan.link)
-
-
-def _of_cell(
-    cell: PlannedCell, conditions: tuple[str, ...], records: list[Record], link: Link | None
-) -> Iterator[Finding]:
-    for kind, rule in _RULES.items():
-        record_evidence = [
-            (record, evidence) for record in records if (evidence := rule(record, link)) is not None
-        ]
-        if 2 * len(record_evidence) <= len(records):
-            continue
-        names = dict.fromkeys(name for _, evidence in record_evidence for name in evidence)
-        figures: dict[str, float | None] = {}
-        for name in names:
-            values = [evidence.get(name) for _, evidence in record_evidence]
-            known_values = [value for value in values if value is not None]
-            figures[name] = median(known_values) if known_values else None
-        figures |= {"trials": len(record_evidence), "of_trials": len(records)}
-        yield finding(
-            kind,
-            group_of(cell, "", conditions),
-            (cell.key,),
-            figures,
-            in_trials(len(record_evidence), len(records)),
-            tuple((record.cell, record.trial) for record, _ in record_evidence),
-        )
+            yield finding(
+                kind,
+                group_of(cell, "", names),
+                (cell.key,),
+                figures | {"trials": len(shown), "of_trials": len(records)},
+                in_trials(len(shown), len(records)),
+                tuple(record.key for record, _ in shown),
+            )
 
 
 def _below_path(record: Record, link: Link | None) -> TrialEvidence | None:
-    share = _share(record, link)
-    if share is None or share >= FULL or _stands(record) or "increase_ns" not in record.values:
+    share = _idle_share(record, link)
+    if share is None or share >= FULL:
         return None
-    best = max(_throughputs(record).values())
-    return {"throughput_bit_per_s": best, "load_share": share}
+    return {"throughput_bit_per_s": max(_throughputs(record).values()), "load_share": share}
 
 
 def _standing(record: Record, _link: Link | None) -> TrialEvidence | None:
@@ -407,28 +336,26 @@ def _standing(record: Record, _link: Link | None) -> TrialEvidence | None:
 
 
 def _not_standing(record: Record, link: Link | None) -> TrialEvidence | None:
-    share = _share(record, link)
-    if share is None or share < FULL or _stands(record) or "increase_ns" not in record.values:
-        return None
-    return _medians(record)
+    share = _idle_share(record, link)
+    return None if share is None or share < FULL else _medians(record)
 
 
 def _lost(record: Record, _link: Link | None) -> TrialEvidence | None:
-    lost_requests, requests, lost_idle, requests_idle = (
+    lost, requests, idle_lost, idle_requests = (
         record.number(f"{phase}_{name}")
         for phase in ("loaded", "idle")
         for name in ("lost_messages", "rtt_count")
     )
-    if not lost_requests or not requests or not requests_idle or lost_requests < LEAST_LOST:
+    if not lost or not requests or not idle_requests or lost < LEAST_LOST:
         return None
-    if lost_requests / requests < TIMES_IDLE * (lost_idle or 0) / requests_idle:
+    if lost / requests < TIMES_IDLE * (idle_lost or 0) / idle_requests:
         return None
     return {
-        "lost_requests": lost_requests,
+        "lost_requests": lost,
         "requests": requests,
-        "lost_requests_share": lost_requests / requests,
-        "idle_lost_requests": lost_idle,
-        "idle_requests": requests_idle,
+        "lost_requests_share": lost / requests,
+        "idle_lost_requests": idle_lost,
+        "idle_requests": idle_requests,
     }
 
 
@@ -449,8 +376,7 @@ def _medians(record: Record) -> dict[str, float | None]:
 
 
 def _stands(record: Record) -> bool:
-    increase_ns = record.number("increase_ns")
-    idle_ns = record.number("idle_rtt_p50_ns")
+    increase_ns, idle_ns = record.number("increase_ns"), record.number("idle_rtt_p50_ns")
     if increase_ns is None or idle_ns is None:
         return False
     return increase_ns >= max(1000 * STANDING_US, OF_BASE * idle_ns)
@@ -462,13 +388,14 @@ def _throughputs(record: Record) -> dict[str, float]:
     return {prefix: rate for prefix, rate in rates.items() if rate is not None}
 
 
-def _share(record: Record, link: Link | None) -> float | None:
+def _idle_share(record: Record, link: Link | None) -> float | None:
     """The share of the wire ceiling that the load reaches; the larger share if the load has two
-    directions. ``None`` if no share is known.
+    directions. ``None`` if no share is known, or if a queue stands or its growth is not known.
     """
-    shares = []
-    for prefix, rate in _throughputs(record).items():
-        ceiling = ceiling_of(record.settings, record.values, prefix, link)
-        if ceiling:
-            shares.append(rate / ceiling)
-    return max(shares, default=None)
+    if _stands(record) or "increase_ns" not in record.values:
+        return None
+    rates = [
+        (rate, ceiling_of(record.settings, record.values, prefix, link))
+        for prefix, rate in _throughputs(record).items()
+    ]
+    return max((rate / ceiling for rate, ceiling in rates if ceiling), default=None)

@@ -17,13 +17,17 @@ from netlab.findings.tcp_series import (
     STANDING_US,
     StandingQueue,
     _at,
-    queue_bytes,
     queue_of,
     queues,
 )
 from netlab.results.tcp_series import TcpSeries
 
 PATH = MadePath(rate=5.0, base_us=10_000, room=100_000)  # 40 Mbit/s, up to 20 ms
+
+
+def queue_bytes(sample: StreamSample) -> float | None:
+    queue = queue_of(sample)
+    return None if queue is None else queue.queue_bytes
 
 
 def sample_of(
