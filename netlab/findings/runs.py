@@ -8,11 +8,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import is_by_name, labels_of, named
-from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.finding import Finding, Group, Kind, finding, grouped
 from netlab.findings.series import Point, Series
 from netlab.stats import compare, mean, median
-from netlab.store.plan import StatedFacts
-from netlab.trial.record import Record, Status, as_number
+from netlab.store.plan import PlannedCell, StatedFacts
+from netlab.trial.record import Status, as_number
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -70,41 +70,26 @@ def missing(run: Run) -> tuple[Finding, ...]:
     and reason.
     """
     with_result = {cell for (cell, _), r in run.latest.items() if r.status is Status.OK}
-    cells: dict[tuple[Group, Kind, str], dict[str, None]] = {}
-    sizes: dict[tuple[Group, Kind, str], set[int]] = {}
-    trials: dict[tuple[Group, Kind, str], int] = {}
+    blanks: dict[tuple[Group, Kind, str], list[PlannedCell]] = {}
     cells_of_group: dict[Group, set[str]] = {}
     for cell, _, record in run.stored.trials():
         group = Group(cell.pairing, str(cell.settings.get("protocol", "")))
         cells_of_group.setdefault(group, set()).add(cell.key)
-        if record is not None and record.status is Status.OK:
-            continue
         failed = record is not None and record.status is Status.FAILED
-        if not failed and cell.key in with_result:
-            continue
-        reason = "not-measured-yet" if record is None else record.reason or "no-reason-given"
-        key = (group, Kind.NO_RESULT_TRIALS if failed else Kind.NO_RESULT_CELLS, reason)
-        cells.setdefault(key, {})[cell.key] = None
-        size = cell.settings.get("message_bytes")
-        sizes.setdefault(key, set()).update({size} if isinstance(size, int) else ())
-        trials[key] = trials.get(key, 0) + 1
-    return tuple(
-        finding(
-            kind,
-            group,
-            tuple(keys),
-            {
-                "cells": len(keys),
-                "of_cells": len(cells_of_group[group]),
-                "trials": trials[group, kind, reason],
-            },
-            {
-                "reason": reason,
-                "message_bytes": ", ".join(map(str, sorted(sizes[group, kind, reason]))),
-            },
-        )
-        for (group, kind, reason), keys in cells.items()
-    )
+        if failed or cell.key not in with_result:
+            reason = "not-measured-yet" if record is None else record.reason or "no-reason-given"
+            kind = Kind.NO_RESULT_TRIALS if failed else Kind.NO_RESULT_CELLS
+            blanks.setdefault((group, kind, reason), []).append(cell)
+    findings = []
+    for (group, kind, reason), cells in blanks.items():
+        keys = tuple(dict.fromkeys(cell.key for cell in cells))
+        sizes = {cell.settings.get("message_bytes") for cell in cells}
+        numbers = sorted(size for size in sizes if isinstance(size, int))
+        all_cells = len(cells_of_group[group])
+        figures = {"cells": len(keys), "of_cells": all_cells, "trials": len(cells)}
+        words = {"reason": reason, "message_bytes": ", ".join(map(str, numbers))}
+        findings.append(finding(kind, group, keys, figures, words))
+    return tuple(findings)
 
 
 def fewer_cells(series: Iterable[Series]) -> tuple[Finding, ...]:
@@ -114,13 +99,13 @@ def fewer_cells(series: Iterable[Series]) -> tuple[Finding, ...]:
     in which no cell has a figure has no mean. If all columns lack the same number of cells, there
     is no finding.
     """
-    neighbours_of: dict[tuple[object, ...], list[Series]] = {}
-    for one_series in series:
-        levels = frozenset(point.buffer_bytes for point in one_series.points)
-        place = (one_series.test, one_series.group.protocol, one_series.group.flow, levels)
-        neighbours_of.setdefault(place, []).append(one_series)
+
+    def place_of(one: Series) -> tuple[object, ...]:
+        levels = frozenset(point.buffer_bytes for point in one.points)
+        return one.test, one.group.protocol, one.group.flow, levels
+
     findings = []
-    for neighbours in neighbours_of.values():
+    for neighbours in grouped(series, place_of).values():
         most = max(len(one_series.measured) for one_series in neighbours)
         for one_series in neighbours:
             cells = len(one_series.measured)
@@ -147,23 +132,25 @@ def off_time(series: Iterable[Series], statements: StatedFacts) -> tuple[Finding
     points: dict[str, list[Point]] = {}
     for one_series in series:
         points.setdefault(one_series.group.pairing, []).extend(one_series.points)
-    findings = (_measured(pairing, its_points) for pairing, its_points in points.items())
-    return (
-        *(result for result in findings if result is not None),
-        *_stated(points, statements),
-    )
+    of_pairings = [_measured(pairing, its_points) for pairing, its_points in points.items()]
+    return (*filter(None, of_pairings), *_stated(points, statements))
 
 
-def _measured(pairing: str, points: Sequence[Point]) -> Finding | None:
+def _measured(pairing: str, points: Iterable[Point]) -> Finding | None:
     off: dict[str, list[tuple[float, float]]] = {}
     trials = 0
     for point in points:
         for record in point.records:
-            times = None if record is None else _times(record, point.prefix)
-            if times is None:
+            if record is None:
+                continue
+            took_ns = _time(record.value(f"{point.prefix}elapsed_ns"))
+            asked_s = _time(record.settings.get("duration_s"))
+            if took_ns is None or asked_s is None:
                 continue
             trials += 1
-            asked_s, took_s, slack_s = times
+            took_s = took_ns / 1e9
+            gaps_ns = (_time(record.values.get(point.prefix + name)) or 0 for name in _LONGEST_NS)
+            slack_s = max(gaps_ns) / 1e9 + (_time(record.settings.get("timeout_s")) or 0)
             if abs(took_s - asked_s) > TOLERANCE * asked_s + slack_s:
                 off.setdefault(point.cell, []).append((asked_s, took_s))
     if not off:
@@ -183,41 +170,19 @@ def _measured(pairing: str, points: Sequence[Point]) -> Finding | None:
     )
 
 
-def _times(record: Record, prefix: str) -> tuple[float, float, float] | None:
-    """Requested time, elapsed time, and the additional difference that the last message may cause
-    (see ``_LONGEST_NS``), in seconds.
-
-    ``None`` if the requested or the elapsed time is not known.
-    """
-    asked_s = _time(record.settings.get("duration_s"))
-    took_ns = _time(record.values.get(f"{prefix}elapsed_ns"))
-    if record.status is not Status.OK or asked_s is None or took_ns is None:
-        return None
-    gaps_ns = (_time(record.values.get(prefix + name)) for name in _LONGEST_NS)
-    timeout_ns = 1e9 * (_time(record.settings.get("timeout_s")) or 0)
-    slack_ns = max((gap for gap in gaps_ns if gap is not None), default=0.0) + timeout_ns
-    return asked_s, took_ns / 1e9, slack_ns / 1e9
-
-
-def _stated(points: dict[str, list[Point]], statements: StatedFacts) -> Iterable[Finding]:
+def _stated(points: Mapping[str, Sequence[Point]], statements: StatedFacts) -> Iterable[Finding]:
     """Findings about the durations that a document states for its trials."""
     for duration in statements.durations:
         longest = duration.longest_s / duration.asked_s
         shortest = duration.shortest_s / duration.asked_s
         if longest <= 1 + TOLERANCE and shortest >= 1 - TOLERANCE:
             continue
+        names = ("asked_s", "shortest_s", "longest_s")
+        figures = {name: getattr(duration, name) for name in names}
         for pairing in filter(duration.is_of, points):
-            yield finding(
-                Kind.OFF_TIME,
-                Group(pairing),
-                tuple(dict.fromkeys(point.cell for point in points[pairing] if point.values)),
-                {
-                    "asked_s": duration.asked_s,
-                    "shortest_s": duration.shortest_s,
-                    "longest_s": duration.longest_s,
-                },
-                {"source": duration.source},
-            )
+            cells = tuple(dict.fromkeys(point.cell for point in points[pairing] if point.values))
+            words = {"source": duration.source}
+            yield finding(Kind.OFF_TIME, Group(pairing), cells, figures, words)
 
 
 def _time(value: object) -> float | None:
@@ -229,9 +194,9 @@ MAX_PAIRINGS = 6
 """Maximum number of pairings for which every two pairings are compared: a longer list is of no
 use."""
 
-ColumnGroup = Group
-"""The group of the cells in one column, with an empty ``pairing``, so that the same column of two
-pairings has the same group."""
+_Level = tuple[Group, int | None]
+"""The column of a cell, as a group with an empty ``pairing``, and its socket buffer: the same in
+all pairings."""
 
 
 def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
@@ -241,67 +206,44 @@ def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
     the difference of the column means over the cells that both pairings have.
     ``netlab.stats.compare`` gives "cannot tell" for each of these cells.
     """
-    figures: dict[str, dict[str, dict[ColumnGroup, dict[int | None, tuple[str, float]]]]] = {}
+    figures: dict[str, dict[_Level, tuple[str, float]]] = {}
     for one_series in series:
         if one_series.test != "stream" or is_by_name(one_series.group.pairing):
             continue
-        column: ColumnGroup = replace(one_series.group, pairing="")
         of_pairing = figures.setdefault(one_series.group.pairing, {})
         for point in one_series.measured:
             if len(point.records) != 1 or point.same_host:
                 return ()
-            if point.values[0] <= 0:
-                continue  # nothing arrived: there is no ratio to it
-            level = (point.cell, point.values[0])
-            columns = of_pairing.setdefault(one_series.group.protocol, {})
-            columns.setdefault(column, {})[point.buffer_bytes] = level
+            if point.values[0] > 0:  # otherwise nothing arrived: there is no ratio to it
+                level = (replace(one_series.group, pairing=""), point.buffer_bytes)
+                of_pairing[level] = (point.cell, point.values[0])
     if len(figures) > MAX_PAIRINGS:
         return ()
-    return tuple(
-        result
-        for earlier, later in combinations(figures, 2)
-        for protocol in figures[later]
-        if (result := _of(earlier, later, protocol, figures)) is not None
-    )
-
-
-def _of(
-    earlier: str,
-    later: str,
-    protocol: str,
-    figures: Mapping[
-        str, Mapping[str, Mapping[ColumnGroup, Mapping[int | None, tuple[str, float]]]]
-    ],
-) -> Finding | None:
-    old, new = figures[earlier].get(protocol, {}), figures[later][protocol]
-    differences: list[float] = []
-    ratios: list[float] = []
-    cells: list[str] = []
-    for column in new:
-        levels = [level for level in new[column] if level in old.get(column, {})]
-        pairs = [(old[column][level], new[column][level]) for level in levels]
-        comparisons = [compare([x], [y], paired=True) for (_, x), (_, y) in pairs]
-        if not comparisons or any(
-            comparison.verdict != "cannot tell" for comparison in comparisons
-        ):
-            continue
-        old_mean, new_mean = (mean([pair[side][1] for pair in pairs]) for side in (0, 1))
-        differences.append(new_mean - old_mean)
-        ratios.append(new_mean / old_mean)
-        cells += [pair[1][0] for pair in pairs]
-    if not differences:
-        return None
-    return finding(
-        Kind.CANNOT_TELL,
-        Group(later, protocol),
-        tuple(cells),
-        {
-            "n": 1,
-            "columns": len(differences),
-            "least_difference_bit_per_s": min(differences),
-            "most_difference_bit_per_s": max(differences),
-            "least_ratio": min(ratios),
-            "most_ratio": max(ratios),
-        },
-        {"against": earlier},
-    )
+    findings = []
+    for earlier, later in combinations(figures, 2):
+        old, new = figures[earlier], figures[later]
+        for protocol, levels in grouped(new, lambda level: level[0].protocol).items():
+            differences: list[float] = []
+            ratios: list[float] = []
+            cells: list[str] = []
+            for column in grouped(levels, lambda level: level[0]).values():
+                pairs = [(old[level], new[level]) for level in column if level in old]
+                comparisons = [compare([x], [y], paired=True) for (_, x), (_, y) in pairs]
+                if not pairs or any(it.verdict != "cannot tell" for it in comparisons):
+                    continue
+                old_mean, new_mean = (mean([pair[side][1] for pair in pairs]) for side in (0, 1))
+                differences.append(new_mean - old_mean)
+                ratios.append(new_mean / old_mean)
+                cells += [cell for _, (cell, _) in pairs]
+            if differences:
+                evidence = {
+                    "n": 1,
+                    "columns": len(differences),
+                    "least_difference_bit_per_s": min(differences),
+                    "most_difference_bit_per_s": max(differences),
+                    "least_ratio": min(ratios),
+                    "most_ratio": max(ratios),
+                }
+                group, words = Group(later, protocol), {"against": earlier}
+                findings.append(finding(Kind.CANNOT_TELL, group, tuple(cells), evidence, words))
+    return tuple(findings)
