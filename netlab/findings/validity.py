@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from netlab.ethernet import Link
 from netlab.findings.buffers import above_ceiling
 from netlab.findings.derived import StreamEnd, StreamSample
-from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.finding import Finding, Group, Kind, finding, grouped
 from netlab.findings.rates import step_of
 from netlab.findings.series import Point, Series
 from netlab.findings.stream_limits import findings_of, limit_of
 from netlab.findings.stream_rules import robbed, starved, throttled
 from netlab.findings.traffic import LOOPBACK
-from netlab.trial.record import Status, as_number
+from netlab.trial.record import as_number
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -75,75 +75,70 @@ def links(
                 share = max(point.values) / point.highest_ceiling
                 pairings.setdefault(one_series.group.pairing, []).append((share, point, size))
     best = {pairing: max(share for share, _, _ in points) for pairing, points in pairings.items()}
-    findings = []
+    rate, findings = link.rate_bit_per_s, []
     for pairing, points in pairings.items():
         _, at_best, _ = max(points, key=lambda point: point[0])
         large = any(size >= LARGE_MESSAGE_BYTES for _, _, size in points)
         if pairing in slower_links or not large or at_best.cell in {*of_hosts, *of_mesh}:
             continue
-        step = step_of(best[pairing] * link.rate_bit_per_s, link.rate_bit_per_s)
+        step = step_of(best[pairing] * rate, rate)
         at_step = [
             point.highest_ceiling or 0
             for share, point, _ in points
-            if step and step_of(share * link.rate_bit_per_s, link.rate_bit_per_s) == step
+            if step and step_of(share * rate, rate) == step
         ]
         # Enough cells at the step rule out chance.
         several = len(at_step) >= SEVERAL or len(set(map(round, at_step))) > 1
         if best[pairing] > FAR_BELOW and not several:
             continue
-        other_shares = [share for other_pairing, share in best.items() if other_pairing != pairing]
-        findings.append(
-            finding(
-                Kind.LINK_FAR_BELOW,
-                Group(pairing),
-                tuple(dict.fromkeys(point.cell for _, point, _ in points)),
-                {
-                    "throughput_bit_per_s": max(at_best.values),
-                    "ceiling_share": best[pairing],
-                    "link_rate_bit_per_s": link.rate_bit_per_s,
-                    "step_rate_bit_per_s": step,
-                    "others_ceiling_share": max(other_shares, default=None),
-                },
-            )
-        )
+        figures = {
+            "throughput_bit_per_s": max(at_best.values),
+            "ceiling_share": best[pairing],
+            "link_rate_bit_per_s": rate,
+            "step_rate_bit_per_s": step,
+            "others_ceiling_share": max(
+                (share for other, share in best.items() if other != pairing), default=None
+            ),
+        }
+        cells = tuple(dict.fromkeys(point.cell for _, point, _ in points))
+        findings.append(finding(Kind.LINK_FAR_BELOW, Group(pairing), cells, figures))
     return tuple(findings)
 
 
 def hosts(
     facts: Facts, link: Link | None, wired: Collection[str], routes: Facts | None = None
-) -> tuple[Finding, ...]:
+) -> Iterator[Finding]:
     """Findings from the facts of each host.
 
     ``wired``: the hosts that measured over a cable; the interfaces of other hosts do not matter.
     ``routes``: the facts of the interfaces of additional test addresses of the hosts.
     """
-    return (
-        *(result for host in facts for result in _changed(host, facts[host])),
-        *(
-            result
-            for host in facts
-            if host in wired
-            for interface_facts in _interfaces(facts[host], (routes or {}).get(host, ()))
-            for result in _interface(host, interface_facts, link)
-        ),
-        *_virtual(facts),
-    )
-
-
-def _changed(host: str, readings: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
-    """Facts that differ between the readings. A reading without a value of a fact is ignored."""
-    changes: dict[str, str] = {}
-    for name in STEADY:
-        values = [facts[name] for facts in readings if facts.get(name) not in (None, "")]
-        differing = list(dict.fromkeys(str(value) for value in values))
-        if len(differing) > 1:
-            changes[name] = " → ".join(differing)
-    if changes:
-        yield finding(Kind.FACTS_CHANGED, Group(host=host), (), {"facts": len(changes)}, changes)
+    for host, readings in facts.items():
+        changes: dict[str, str] = {}
+        for name in STEADY:
+            # A reading without a value of a fact is ignored.
+            known = (reading.get(name) for reading in readings)
+            values = dict.fromkeys(str(value) for value in known if value not in (None, ""))
+            if len(values) > 1:
+                changes[name] = " → ".join(values)
+        if changes:
+            group, figures = Group(host=host), {"facts": len(changes)}
+            yield finding(Kind.FACTS_CHANGED, group, (), figures, changes)
+    for host in (host for host in facts if host in wired):
+        for interface_facts in _interfaces(facts[host], (routes or {}).get(host, ())):
+            yield from _interface(host, interface_facts, link)
+    under: dict[str, list[str]] = {}
+    for host, readings in facts.items():
+        names = {str(reading["virtual"]) for reading in readings if reading.get("virtual")}
+        if len(names) == 1 and names != {"none"}:
+            under.setdefault(names.pop(), []).append(host)
+    for hypervisor, guests in under.items():
+        words = {"hosts": ", ".join(guests), "hypervisor": hypervisor}
+        yield finding(Kind.VIRTUAL_MACHINE, Group(), (), {"hosts": len(guests)}, words)
 
 
 def _interfaces(
-    readings: Sequence[Mapping[str, Any]], routes: Sequence[Mapping[str, Any]]
+    readings: Iterable[Mapping[str, Any]], routes: Iterable[Mapping[str, Any]]
 ) -> Iterator[Mapping[str, Any]]:
     """The last facts of each interface: first the interface in the host's facts, then the
     interfaces of ``routes``.
@@ -152,18 +147,16 @@ def _interfaces(
     for reading in readings:
         followed |= {name: value for name, value in reading.items() if value not in (None, "")}
     yield followed
-    routes_by_interface: dict[str, Mapping[str, Any]] = {}
-    for route in routes:
-        routes_by_interface[str(route.get("route_interface", ""))] = route
-    routes_by_interface.pop(str(followed.get("route_interface", "")), None)
-    yield from routes_by_interface.values()
+    of_interface = {str(route.get("route_interface", "")): route for route in routes}
+    of_interface.pop(str(followed.get("route_interface", "")), None)
+    yield from of_interface.values()
 
 
 def _interface(host: str, facts: Mapping[str, Any], link: Link | None) -> Iterator[Finding]:
-    name = str(facts.get("route_interface", ""))
+    name, group = str(facts.get("route_interface", "")), Group(host=host)
     if name in LOOPBACK:
         return
-    group, words = Group(host=host), {"interface": name}
+    words = {"interface": name}
     speed = as_number(facts.get("interface_speed_bit_per_s"))
     mtu_bytes = as_number(facts.get("interface_mtu_bytes"))
     if link is not None and speed and speed < link.rate_bit_per_s:
@@ -173,18 +166,7 @@ def _interface(host: str, facts: Mapping[str, Any], link: Link | None) -> Iterat
         figures = {"interface_mtu_bytes": mtu_bytes, "link_mtu_bytes": link.mtu_bytes}
         yield finding(Kind.INTERFACE_MTU, group, (), figures, words)
     if facts.get("interface_duplex") == "half":
-        yield finding(Kind.INTERFACE_DUPLEX, group, (), {}, {**words, "duplex": "half"})
-
-
-def _virtual(facts: Facts) -> Iterator[Finding]:
-    under: dict[str, list[str]] = {}
-    for host, readings in facts.items():
-        names = {str(reading["virtual"]) for reading in readings if reading.get("virtual")}
-        if len(names) == 1 and names != {"none"}:
-            under.setdefault(names.pop(), []).append(host)
-    for hypervisor, guests in under.items():
-        words = {"hosts": ", ".join(guests), "hypervisor": hypervisor}
-        yield finding(Kind.VIRTUAL_MACHINE, Group(), (), {"hosts": len(guests)}, words)
+        yield finding(Kind.INTERFACE_DUPLEX, group, words={**words, "duplex": "half"})
 
 
 CLOCK_PPM = 100
@@ -239,17 +221,18 @@ def has_smaller_mtu(sample: StreamSample) -> bool:
 
 def _congestion(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """Senders that use different congestion controls, none of them set by the matrix."""
-    default_samples = [
+    by_default = [
         sample
         for sample in samples
         if sample.congestion is not None and not sample.congestion_asked and not sample.same_host
     ]
-    controls: dict[str, set[str]] = {}
-    for sample in default_samples:
-        controls.setdefault(sample.sender.host, set()).add(str(sample.congestion))
-    if len({control for of_host in controls.values() for control in of_host}) > 1:
-        cells = tuple(dict.fromkeys(sample.cell for sample in default_samples))
-        words = {host: ", ".join(sorted(names)) for host, names in sorted(controls.items())}
+    if len({sample.congestion for sample in by_default}) > 1:
+        senders = grouped(by_default, lambda sample: sample.sender.host)
+        words = {
+            host: ", ".join(sorted({str(sample.congestion) for sample in senders[host]}))
+            for host in sorted(senders)
+        }
+        cells = tuple(dict.fromkeys(sample.cell for sample in by_default))
         yield finding(Kind.CONGESTION_DIFFERS, Group(protocol="TCP"), cells, words=words)
 
 
@@ -257,28 +240,26 @@ def _clock_steps(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """Hosts whose wall clock was set during a trial. One trial is enough for a finding: a step is
     recorded only above 0.5 s, and no jitter is that large.
     """
-    steps: dict[str, dict[str, int]] = {}
-    for sample in samples:
-        for end in sample.ends:
-            if end.clock_step_ns is not None:
-                cells = steps.setdefault(end.host, {})
-                cells[sample.cell] = max(cells.get(sample.cell, 0), end.clock_step_ns, key=abs)
-    for host, cells in steps.items():
-        figures = {"clock_step_ns": float(max(cells.values(), key=abs))}
-        yield finding(Kind.CLOCK_STEP, Group(host=host), tuple(cells), figures)
+    ends = ((end.host, sample.cell, end.clock_step_ns) for sample in samples for end in sample.ends)
+    return _with_steps((host, cell, step_ns) for host, cell, step_ns in ends if step_ns is not None)
+
+
+def _with_steps(steps: Iterable[tuple[str, str, float]]) -> Iterator[Finding]:
+    for host, of_host in grouped(steps, lambda step: step[0]).items():
+        cells = tuple(dict.fromkeys(cell for _host, cell, _step_ns in of_host))
+        worst = max((step_ns for _host, _cell, step_ns in of_host), key=abs)
+        yield finding(Kind.CLOCK_STEP, Group(host=host), cells, {"clock_step_ns": float(worst)})
 
 
 def clock_steps_of_round_trips(run: Run) -> Iterator[Finding]:
     """As ``_clock_steps``, for round trips, whose records call the ends client and server."""
-    steps: dict[str, dict[str, float]] = {}
-    for record in run.latest.values():
-        for end, host in (("client", record.client), ("server", record.server)):
-            step_ns = record.number(f"{end}_wall_step_ns")
-            if step_ns is not None and record.status is Status.OK:
-                steps.setdefault(host or "", {})[record.cell] = step_ns
-    for host, cells in steps.items():
-        figures = {"clock_step_ns": max(cells.values(), key=abs)}
-        yield finding(Kind.CLOCK_STEP, Group(host=host), tuple(cells), figures)
+    steps = {
+        (host, record.cell): step_ns
+        for record in run.latest.values()
+        for host, end in ((record.client, "client"), (record.server, "server"))
+        if (step_ns := record.number(f"{end}_wall_step_ns")) is not None
+    }
+    return _with_steps((host, cell, step_ns) for (host, cell), step_ns in steps.items())
 
 
 _TAKEN = frozenset(
@@ -295,24 +276,20 @@ def _of_hosts(
     """One finding per host, over the cells in which the rule holds for this host in more than half
     of the trials.
     """
-    hosts: dict[str, dict[str, list[tuple[StreamSample, StreamEnd]]]] = {}
-    for sample in samples:
-        for end in sample.ends:
-            hosts.setdefault(end.host, {}).setdefault(sample.cell, []).append((sample, end))
-    for host, cells in hosts.items():
-        shown_cells = {
-            cell: shown_ends
-            for cell, trials in cells.items()
-            if 2 * len(shown_ends := [end for sample, end in trials if rule(sample, end)])
-            > len(trials)
-        }
-        if shown_cells:
-            ends = [end for shown_ends in shown_cells.values() for end in shown_ends]
-            worst: dict[str, float | None] = {}
-            for name in figures:
-                values = [value for end in ends if (value := getattr(end, name)) is not None]
-                worst[name] = max(values, key=abs, default=None)
-            yield finding(kind, Group(host=host), tuple(shown_cells), worst)
+    all_ends = ((sample, end) for sample in samples for end in sample.ends)
+    for host, of_host in grouped(all_ends, lambda pair: pair[1].host).items():
+        shown: dict[str, list[StreamEnd]] = {}
+        for cell, trials in grouped(of_host, lambda pair: pair[0].cell).items():
+            ends = [end for sample, end in trials if rule(sample, end)]
+            if 2 * len(ends) > len(trials):
+                shown[cell] = ends
+        worst: dict[str, float | None] = {}
+        for name in figures:
+            values = [getattr(end, name) for ends in shown.values() for end in ends]
+            known_values = (value for value in values if value is not None)
+            worst[name] = max(known_values, key=abs, default=None)
+        if shown:
+            yield finding(kind, Group(host=host), tuple(shown), worst)
 
 
 def power_saving(facts: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:

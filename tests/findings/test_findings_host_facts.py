@@ -23,12 +23,12 @@ GOOD: Mapping[str, Value] = {
 
 
 def of_host(*noted: Mapping[str, Any], link: Link | None = LINK) -> tuple[Finding, ...]:
-    return hosts({"nas": [{**GOOD, **facts} for facts in noted]}, link, frozenset({"nas"}))
+    return tuple(hosts({"nas": [{**GOOD, **facts} for facts in noted]}, link, frozenset({"nas"})))
 
 
 def test_a_host_with_constant_facts_that_fit_the_link_has_no_finding() -> None:
     assert of_host({}, {}, {}) == ()
-    assert hosts({}, LINK, frozenset()) == ()
+    assert tuple(hosts({}, LINK, frozenset())) == ()
 
 
 def test_changed_facts_are_reported_in_order_from_the_first_to_the_last_value() -> None:
@@ -143,7 +143,7 @@ def test_a_half_duplex_interface_without_a_name_is_reported() -> None:
 
 def test_the_interface_of_a_host_without_wire_traffic_is_not_checked() -> None:
     noted: list[dict[str, Any]] = [{**GOOD, "interface_duplex": "half", "kernel": "1"}]
-    findings = hosts({"nas": [*noted, {"kernel": "2"}]}, LINK, frozenset({"pc"}))
+    findings = tuple(hosts({"nas": [*noted, {"kernel": "2"}]}, LINK, frozenset({"pc"})))
     assert [finding.kind for finding in findings] == [Kind.FACTS_CHANGED]
 
 
@@ -156,7 +156,7 @@ def test_hosts_under_one_hypervisor_are_one_finding() -> None:
         "e": [{"virtual": ""}],
         "f": [],
     }
-    findings = hosts(facts, LINK, frozenset())
+    findings = tuple(hosts(facts, LINK, frozenset()))
     assert [finding.kind for finding in findings] == [Kind.VIRTUAL_MACHINE] * 2
     assert [(finding.group, finding.cells) for finding in findings] == [(Group(), ())] * 2
     assert [finding.evidence for finding in findings] == [{"hosts": 2}, {"hosts": 1}]
@@ -165,13 +165,13 @@ def test_hosts_under_one_hypervisor_are_one_finding() -> None:
 
 
 def test_a_host_with_contradictory_facts_about_virtualisation_is_not_called_virtual() -> None:
-    (finding,) = hosts({"a": [{"virtual": "kvm"}, {"virtual": "none"}]}, LINK, frozenset())
+    (finding,) = tuple(hosts({"a": [{"virtual": "kvm"}, {"virtual": "none"}]}, LINK, frozenset()))
     assert finding.kind is Kind.FACTS_CHANGED
 
 
 def test_host_findings_are_ordered_by_changes_interfaces_and_hypervisors() -> None:
     facts = [{"kernel": "1", "virtual": "kvm", "interface_duplex": "half"}, {"kernel": "2"}]
-    findings = hosts({"b": facts, "a": facts}, LINK, frozenset({"a", "b"}))
+    findings = tuple(hosts({"b": facts, "a": facts}, LINK, frozenset({"a", "b"})))
     assert [(finding.kind, finding.group.host) for finding in findings] == [
         (Kind.FACTS_CHANGED, "b"),
         (Kind.FACTS_CHANGED, "a"),

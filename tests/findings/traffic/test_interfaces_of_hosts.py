@@ -25,4 +25,4 @@ def test_every_wired_interface_that_a_host_used_is_checked_against_the_link() ->
         (Kind.INTERFACE_SPEED, "nas", "eth1"),
         (Kind.INTERFACE_DUPLEX, "nas", "eth2"),
     ]
-    assert hosts(facts, LINK, frozenset({"pc"}), {"nas": [slow]}) == ()
+    assert tuple(hosts(facts, LINK, frozenset({"pc"}), {"nas": [slow]})) == ()
