@@ -74,11 +74,8 @@ def findings(run: Analysis) -> tuple[Finding, ...]:
     (catalogue.py).
     """
     evidence = RunEvidence(run)
-    computed = [
-        finding
-        for rule in dict.fromkeys(kind.rule for kind in Kind if kind.rule is not None)
-        for finding in evidence.shown_by(rule)
-    ]
+    rules = dict.fromkeys(kind.rule for kind in Kind if kind.rule is not None)
+    computed = [finding for rule in rules for finding in evidence.shown_by(rule)]
     return tuple(sorted(computed, key=lambda finding: finding.severity != "warning"))
 
 
@@ -139,9 +136,7 @@ class RunEvidence:
 
     @cached_property
     def mesh(self) -> tuple[Finding, ...]:
-        """The findings about slow hosts and pairs of a mesh, and about a mesh that is slow as a
-        whole.
-        """
+        """The findings about slow hosts, slow pairs and slow meshes."""
         return slow_in_mesh(self.samples, self.limited, self.link)
 
     @cached_property
@@ -152,22 +147,17 @@ class RunEvidence:
     @cached_property
     def explained(self) -> frozenset[str]:
         """The cells in which a limit explains why most trials are below the wire ceiling."""
-        return cells_mostly(
-            (finding for finding in self.limited if finding.kind.explains), self.samples
-        )
+        return cells_mostly((f for f in self.limited if f.kind.explains), self.samples)
 
     @cached_property
     def of_hosts(self) -> frozenset[str]:
         """The cells in which a host, not the link, limits most trials."""
-        return cells_mostly(
-            (finding for finding in self.limited if finding.kind.of_host), self.samples
-        )
+        return cells_mostly((f for f in self.limited if f.kind.of_host), self.samples)
 
     @cached_property
     def slower_links(self) -> frozenset[str]:
         """The pairings whose own streams show that their link is slower than stated."""
-        of_links = (finding for finding in self.limited if finding.kind in OF_LINKS)
-        return frozenset(finding.group.pairing for finding in of_links)
+        return frozenset(f.group.pairing for f in self.limited if f.kind in OF_LINKS)
 
     @cached_property
     def statements(self) -> StatedFacts:

@@ -11,45 +11,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from netlab.ethernet import (
-    Link,
-    fragments,
-    ip_version_of,
-    mss_of,
-)
+from netlab.ethernet import Link, fragments, ip_version_of, mss_of
+from netlab.findings import rates
+from netlab.findings import traffic as other_traffic
 from netlab.findings.finding import Conditions, Group, conditions_of
-from netlab.findings.rates import (
-    Framing,
-    ceiling_of,
-    flow_mtu_bytes,
-    framing_of,
-    offered_bit_per_s,
-    plateau_bit_per_s,
-)
-from netlab.findings.traffic import (
-    LINK_FULL,
-    CountedWays,
-    OtherTraffic,
-    likely_others,
-    others_of,
-    ways_of,
-)
+from netlab.findings.rates import Framing
+from netlab.findings.traffic import CountedWays, OtherTraffic
 from netlab.results.tcp_series import TcpSeries, tcp_series_of
 from netlab.stats.histogram import middle_of
+from netlab.trial import record as trial_record
 from netlab.trial.interruptions import interruptions
-from netlab.trial.record import (
-    FLOWS,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    FlowValues,
-    MeasuredValues,
-    Record,
-    Recorded,
-    as_number,
-    as_whole,
-    server_sends,
-)
+from netlab.trial.record import NUMBER, TEXT, WHOLE, FlowValues, MeasuredValues, Record, Recorded
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -292,12 +264,12 @@ class StreamSample(DerivedFigures):
     @cached_property
     def streams(self) -> int:
         """Number of streams at once."""
-        return as_whole(self.record.settings.get("streams")) or 1
+        return trial_record.as_whole(self.record.settings.get("streams")) or 1
 
     @cached_property
     def offered_bit_per_s(self) -> float | None:
         """The rate at which the sender was to send; ``None``: as fast as possible (not paced)."""
-        return offered_bit_per_s(self.record.settings, self.message_bytes)
+        return rates.offered_bit_per_s(self.record.settings, self.message_bytes)
 
     @property
     def paced(self) -> bool:
@@ -313,12 +285,11 @@ class StreamSample(DerivedFigures):
 
     @cached_property
     def _server_sends(self) -> bool:
-        return server_sends(self.record.settings, self.measured.prefix)
+        return trial_record.server_sends(self.record.settings, self.measured.prefix)
 
     def _end(self, role: str, *, spins: bool) -> StreamEnd:
-        host = (
-            self.record.server if (role == "sender") == self._server_sends else self.record.client
-        )
+        is_server = (role == "sender") == self._server_sends
+        host = self.record.server if is_server else self.record.client
         measured = FlowValues(self.measured.values, f"{self.measured.prefix}{role}_")
         return StreamEnd(measured=measured, host=host or "", spins=spins)
 
@@ -348,13 +319,13 @@ class StreamSample(DerivedFigures):
     def ceiling_bit_per_s(self) -> float | None:
         """Wire ceiling; of unknown TCP options, those that take the most room are assumed."""
         settings, flow = self.record.settings, self.measured
-        return ceiling_of(settings, flow.values, flow.prefix, self.link)
+        return rates.ceiling_of(settings, flow.values, flow.prefix, self.link)
 
     @cached_property
     def highest_ceiling_bit_per_s(self) -> float | None:
         """As ``ceiling_bit_per_s``, with the options that take the least room."""
         settings, flow = self.record.settings, self.measured
-        return ceiling_of(settings, flow.values, flow.prefix, self.link, highest=True)
+        return rates.ceiling_of(settings, flow.values, flow.prefix, self.link, highest=True)
 
     @property
     def ceiling_share(self) -> float | None:
@@ -504,7 +475,7 @@ class StreamSample(DerivedFigures):
     @cached_property
     def plateau_bit_per_s(self) -> float | None:
         """The rate of the one stream's TCP while its data flowed."""
-        return plateau_bit_per_s(self.tcp_series) if self.streams == 1 else None
+        return rates.plateau_bit_per_s(self.tcp_series) if self.streams == 1 else None
 
     @property
     def plateau_gap_share(self) -> float:
@@ -547,7 +518,7 @@ class StreamSample(DerivedFigures):
         # the test's stages and of the requests to the probes.
         names = ("setup_ns", "elapsed_ns", "drain_ns")
         stages_s = sum(self.measured.number(name) or 0.0 for name in names) / 1e9
-        warm_up_s = as_number(self.record.settings.get("warm_up_s")) or 0
+        warm_up_s = trial_record.as_number(self.record.settings.get("warm_up_s")) or 0
         return OwnDrops(
             sender_interface=sender.whole("interface_dropped_frames"),
             sender_queue=sender.whole("queue_dropped_frames"),
@@ -562,16 +533,17 @@ class StreamSample(DerivedFigures):
 
     @cached_property
     def _ways(self) -> CountedWays:
-        return () if self.imported else ways_of(self.record, self.link)
+        return () if self.imported else other_traffic.ways_of(self.record, self.link)
 
     @cached_property
     def others(self) -> tuple[OtherTraffic, ...]:
         """Other traffic on both hosts, in both directions; also empty if it cannot be detected."""
-        return others_of(self.record, self.link, self._ways)
+        return other_traffic.others_of(self.record, self.link, self._ways)
 
     @cached_property
     def _likely_others(self) -> tuple[float, float]:
-        return likely_others(self._ways, self.link, self.sender.host, self.receiver.host)
+        hosts = self.sender.host, self.receiver.host
+        return other_traffic.likely_others(self._ways, self.link, *hosts)
 
     @cached_property
     def likely_others_share(self) -> float:
@@ -585,8 +557,10 @@ class StreamSample(DerivedFigures):
         """Part of ``likely_others_share`` that may be the test's own traffic, as counters lag."""
         return self._likely_others[1]
 
-    def _is_of_data(self, traffic: OtherTraffic) -> bool:
-        return traffic.host == (self.receiver.host if traffic.receiving else self.sender.host)
+    @property
+    def _others_of_data(self) -> list[OtherTraffic]:
+        hosts = {True: self.receiver.host, False: self.sender.host}
+        return [traffic for traffic in self.others if traffic.host == hosts[traffic.receiving]]
 
     @property
     def filled_by_others(self) -> OtherTraffic | None:
@@ -596,20 +570,15 @@ class StreamSample(DerivedFigures):
         opposite direction counts as well, because it carries the acknowledgements.
         """
         back = self.protocol == "TCP" and not self.flow
-        full = [
-            traffic
-            for traffic in self.others
-            if traffic.filled_share >= LINK_FULL and (back or self._is_of_data(traffic))
-        ]
+        of_way = self.others if back else self._others_of_data
+        full = [traffic for traffic in of_way if traffic.filled_share >= other_traffic.LINK_FULL]
         return max(full, key=lambda traffic: traffic.bit_per_s, default=None)
 
     @property
     def reported_others(self) -> OtherTraffic | None:
         """``filled_by_others``, or else the largest other traffic in the data's direction."""
-        in_direction = (traffic for traffic in self.others if self._is_of_data(traffic))
-        return self.filled_by_others or max(
-            in_direction, key=lambda traffic: traffic.bit_per_s, default=None
-        )
+        largest = max(self._others_of_data, key=lambda traffic: traffic.bit_per_s, default=None)
+        return self.filled_by_others or largest
 
     @property
     def other_bit_per_s(self) -> float | None:
@@ -655,7 +624,7 @@ class StreamSample(DerivedFigures):
         if self.protocol != "UDP" or self.link is None:
             return None
         version = ip_version_of(self.record.settings)
-        mtu_bytes = flow_mtu_bytes(self.measured, self.link)
+        mtu_bytes = rates.flow_mtu_bytes(self.measured, self.link)
         try:
             return len(fragments(self.message_bytes, mtu_bytes=mtu_bytes, ip_version=version))
         except ValueError:
@@ -665,7 +634,7 @@ class StreamSample(DerivedFigures):
     def framing(self) -> Framing | None:
         """The framing of one message (over TCP: of one full segment) on the stated link."""
         flow = self.measured
-        return framing_of(self.record.settings, flow.values, flow.prefix, self.link)
+        return rates.framing_of(self.record.settings, flow.values, flow.prefix, self.link)
 
 
 def samples(run: Run) -> tuple[StreamSample, ...]:
@@ -677,7 +646,7 @@ def samples(run: Run) -> tuple[StreamSample, ...]:
     for cell, _, record in run.stored.trials():
         if cell.test != "stream" or record is None or record.message_bytes is None:
             continue
-        for prefix, flow in FLOWS.items():
+        for prefix, flow in trial_record.FLOWS.items():
             measured = record.flow(prefix)
             throughput = measured.throughput_bit_per_s
             if throughput is not None:

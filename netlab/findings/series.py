@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link
-from netlab.findings.finding import Group, conditions_of
+from netlab.findings.finding import Group, conditions_of, grouped
 from netlab.findings.rates import ceiling_of
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import FLOWS, Record, Status, Value, as_number
@@ -60,9 +60,7 @@ class Point:
         return self._ceiling(highest=True)
 
     def _ceiling(self, *, highest: bool) -> float | None:
-        if self.quantity != "throughput_bit_per_s" or not isinstance(
-            self.settings.get("message_bytes"), int
-        ):
+        if self.quantity != "throughput_bit_per_s":
             return None
         values = next((record.values for record in self._ok), {})
         return ceiling_of(self.settings, values, self.prefix, self.link, highest=highest)
@@ -74,12 +72,8 @@ class Point:
     @cached_property
     def figures(self) -> tuple[float | None, ...]:
         """The result of each trial; ``None`` if it has no figure."""
-        return tuple(
-            record.number(self.prefix + self.quantity)
-            if record is not None and record.status is Status.OK
-            else None
-            for record in self.records
-        )
+        name = self.prefix + self.quantity
+        return tuple(None if record is None else record.number(name) for record in self.records)
 
     @cached_property
     def values(self) -> tuple[float, ...]:
@@ -89,14 +83,12 @@ class Point:
     @cached_property
     def middle(self) -> float | None:
         """The median of the values, which one outlier does not move; ``None`` if there are none."""
-        values = self.values
-        return median(values) if values else None
+        return median(self.values) if self.values else None
 
     @cached_property
     def mean(self) -> float | None:
         """The mean of the values, as in the tables."""
-        values = self.values
-        return sum(values) / len(values) if values else None
+        return sum(self.values) / len(self.values) if self.values else None
 
     @cached_property
     def print_step(self) -> float:
@@ -171,17 +163,12 @@ def series_of(run: Run) -> tuple[Series, ...]:
                 link=run.plan.link,
             )
             points_of.setdefault((group, cell.test), []).append(point)
-    return tuple(
-        Series(
-            group=group,
-            test=test,
-            quantity=QUANTITIES[test],
-            points=tuple(
-                sorted(points, key=lambda p: inf if p.buffer_bytes is None else p.buffer_bytes)
-            ),
-        )
-        for (group, test), points in points_of.items()
-    )
+    series = []
+    for (group, test), points in points_of.items():
+        points.sort(key=lambda p: inf if p.buffer_bytes is None else p.buffer_bytes)
+        quantity = QUANTITIES[test]
+        series.append(Series(group=group, test=test, quantity=quantity, points=tuple(points)))
+    return tuple(series)
 
 
 def group_of(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:
@@ -202,18 +189,13 @@ def varying(cells: Sequence[PlannedCell]) -> dict[tuple[str, str], tuple[str, ..
     """(test, protocol) → names of the settings that differ between the cells with this test and
     protocol, except socket buffer and message size.
     """
-    kinds: dict[tuple[str, str], list[PlannedCell]] = {}
-    for cell in cells:
-        kinds.setdefault((cell.test, _protocol(cell)), []).append(cell)
-    return {
-        kind: tuple(
-            name
-            for name in dict.fromkeys(name for cell in cells_of_kind for name in cell.settings)
-            if name not in _IN_GROUP
-            and len({repr(cell.settings.get(name)) for cell in cells_of_kind}) > 1
-        )
-        for kind, cells_of_kind in kinds.items()
-    }
+    varying: dict[tuple[str, str], tuple[str, ...]] = {}
+    for kind, of_kind in grouped(cells, lambda cell: (cell.test, _protocol(cell))).items():
+        levels: dict[str, set[str]] = {name: set() for cell in of_kind for name in cell.settings}
+        for name in levels.keys() - _IN_GROUP:
+            levels[name] = {repr(cell.settings.get(name)) for cell in of_kind}
+        varying[kind] = tuple(name for name in levels if len(levels[name]) > 1)
+    return varying
 
 
 def _protocol(cell: PlannedCell) -> str:

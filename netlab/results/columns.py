@@ -20,6 +20,8 @@ CORE = (
 )
 """The columns that people read first: the trial, its settings, its results."""
 
+# These are tables: each row has as few lines as possible, so they are not formatted.
+# fmt: off
 COLUMNS: Mapping[str, Column] = {
     # The trial.
     "cell": Column("string", "", "key of the cell, computed from its content"),
@@ -29,66 +31,51 @@ COLUMNS: Mapping[str, Column] = {
     "reason": Column("string", "", "why there is no result: a word from a closed list"),
     "errno": Column("Int64", "", "error number of the reason, in the host's own numbering"),
     "detail": Column("string", "", "a sentence about the reason"),
-    "pairing": Column(
-        "string", "", "systems (WL) or names (nas+laptop) of server and client, server first"
-    ),
+    "pairing": Column("string", "",
+        "systems (WL) or names (nas+laptop) of server and client, server first"),
     "server": Column("string", "", "name of the server host"),
     "client": Column("string", "", "name of the client host"),
     "test": Column("string", "", "kind of measurement"),
-    "started_at": Column(
-        "string", "", "start of the trial by the controller's clock, ISO 8601, UTC"
-    ),
+    "started_at": Column("string", "",
+        "start of the trial by the controller's clock, ISO 8601, UTC"),
     # What was requested.
     **setting_columns(Stream),
     # What was measured.
     "throughput_bit_per_s": Column("Float64", "bit/s", "received payload, by the receiver's clock"),
-    "sent_bit_per_s": Column(
-        "Float64", "bit/s", "sent (UDP) or acknowledged (TCP) payload, by the sender's clock"
-    ),
-    "sent_messages": Column(
-        "Int64", "", "messages that the send calls accepted, over the whole test"
-    ),
-    "received_messages": Column(
-        "Int64", "", "distinct messages received in the window; in imports: over the whole test"
-    ),
-    "lost_messages": Column(
-        "Int64",
-        "",
-        "sent messages that did not arrive in time; in round trips: unanswered requests",
-    ),
+    "sent_bit_per_s": Column("Float64", "bit/s",
+        "sent (UDP) or acknowledged (TCP) payload, by the sender's clock"),
+    "sent_messages": Column("Int64", "",
+        "messages that the send calls accepted, over the whole test"),
+    "received_messages": Column("Int64", "",
+        "distinct messages received in the window; in imports: over the whole test"),
+    "lost_messages": Column("Int64", "",
+        "sent messages that did not arrive in time; in round trips: unanswered requests"),
     "duplicate_messages": Column("Int64", "", "messages received more than once"),
     "reordered_messages": Column("Int64", "", "messages received after a later one (RFC 4737)"),
     "elapsed_s": Column("Float64", "s", "elapsed_ns in seconds"),
-    "elapsed_ns": Column(
-        "Int64",
-        "ns",
-        "length of the receiver's window; in round trips: first request to last answer or time-out",
-    ),
+    "elapsed_ns": Column("Int64", "ns",
+        "length of the receiver's window; in round trips: first request to last answer or "
+        "time-out"),
     "mss_bytes": Column("Int64", "byte", "effective MSS: TCP payload per segment"),
     "tcp_timestamps": Column("boolean", "", "whether TCP timestamps were in use"),
-    "same_host": Column(
-        "boolean", "", "whether server and client are on one machine: no traffic on a cable"
-    ),
-    "congestion_chosen": Column(
-        "boolean", "", "whether the system lets a program choose the requested congestion control"
-    ),
-    "common_window": Column(
-        "boolean",
-        "",
-        "whether data flowed during the whole common window, in each direction of the trial; "
-        "NA: no common window",
-    ),
+    "same_host": Column("boolean", "",
+        "whether server and client are on one machine: no traffic on a cable"),
+    "congestion_chosen": Column("boolean", "",
+        "whether the system lets a program choose the requested congestion control"),
+    "common_window": Column("boolean", "",
+        "whether data flowed during the whole common window, in each direction of the trial; NA: "
+        "no common window"),
     "server_state": Column("string", "", "what the checks of the server's variant printed"),
     "client_state": Column("string", "", "what the checks of the client's variant printed"),
     "connected_by": Column("string", "", "server or client: the side that connected"),
     "setup_ns": Column("Int64", "ns", "time from netlab's request until the streams are open"),
     "drain_ns": Column("Int64", "ns", "time from the window's end to the last awaited message"),
     "printed_mbit_per_s": Column("string", "10^6 bit/s", "an imported figure as it was printed"),
-    "printed_step_bit_per_s": Column(
-        "Float64", "bit/s", "resolution of an imported figure: one unit of its last digit"
-    ),
+    "printed_step_bit_per_s": Column("Float64", "bit/s",
+        "resolution of an imported figure: one unit of its last digit"),
     "printed_elapsed_s": Column("string", "s", "an imported time as it was printed"),
 }
+# fmt: on
 """The columns of every frame, in this order; others follow, sorted by name."""
 
 COLUMNS_OF: Mapping[str, Mapping[str, Column]] = {
@@ -132,27 +119,21 @@ PREFIXES: Mapping[str, str] = {
 
 _KNOWN = columns_of(COLUMNS_OF)
 
+# fmt: off
 _SOMETIMES: Mapping[str, Column] = {
     "common_window_trials": Column("Int64", "", "number of trials in the common window"),
-    "common_window_open_ns": Column(
-        "Int64",
-        "ns",
-        "opening of the common window by the controller's clock; equal in all trials of a round",
-    ),
+    "common_window_open_ns": Column("Int64", "ns",
+        "opening of the common window by the controller's clock; equal in all trials of a round"),
     "clock_bound_ns": Column("Int64", "ns", "maximum error of the hosts' times of the window"),
-    "clock_drift_ns": Column(
-        "Int64",
-        "ns",
-        "least drift against the controller's clock that is proven by a reading before the window "
-        "and one after the trial; the larger value of the two hosts; 0: none is proven",
-    ),
+    "clock_drift_ns": Column("Int64", "ns",
+        "least drift against the controller's clock that is proven by a reading before the "
+        "window and one after the trial; the larger value of the two hosts; 0: none is proven"),
     "gap_count": Column("Int64", "", "number of unusually long times without data (gaps)"),
     "gap_total_ns": Column("Int64", "ns", "total length of the gaps"),
     "gaps": Column("string", "ns", "start and length of the ten longest gaps in the window"),
     "gap_queue_full": Column("string", "", "1: the receive queue was full when the gap ended"),
-    "late_ticks": Column(
-        "string", "ns", "start and length of times in which the probe's process did not run"
-    ),
+    "late_ticks": Column("string", "ns",
+        "start and length of times in which the probe's process did not run"),
     "engine_version": Column("string", "", "what the tool that measured prints as its version"),
     "engine_command": Column("string", "", "the tool's program and its arguments at this end"),
     "engine_cpu_ns": Column("Int64", "ns", "CPU time of the tool's program at this end"),
@@ -161,28 +142,23 @@ _SOMETIMES: Mapping[str, Column] = {
     "stream_bytes": Column("string", "byte", "bytes that each stream carried in the window"),
     "stream_cpus_open": Column("string", "", "CPU of each stream's thread when the window opened"),
     "stream_cpus_close": Column("string", "", "CPU of each stream's thread when the window closed"),
-    "receive_calls": Column(
-        "Int64", "", "receive calls that did not wait: all when spinning or polling, else one in 64"
-    ),
+    "receive_calls": Column("Int64", "",
+        "receive calls that did not wait: all when spinning or polling, else one in 64"),
     "empty_receives": Column("Int64", "", "receive calls that did not wait and found no data"),
     "receive_chosen": Column("string", "", "receive method that an adaptive receiver chose"),
     "receive_call_messages": Column("Int64", "", "maximum number of datagrams per receive call"),
     "receive_pause_ns": Column("Int64", "ns", "mean pause of a polling receiver"),
-    "stalled_ns": Column(
-        "Int64", "ns", "total time in which its process did not run, in pauses of 40 ms and more"
-    ),
+    "stalled_ns": Column("Int64", "ns",
+        "total time in which its process did not run, in pauses of 40 ms and more"),
     "suspended_ns": Column("Int64", "ns", "how long the host was suspended"),
-    "interface_carrier_changes": Column(
-        "Int64", "", "how often the interface lost or regained its carrier"
-    ),
+    "interface_carrier_changes": Column("Int64", "",
+        "how often the interface lost or regained its carrier"),
     "loss_failed_share": Column("Float64", "", "rate at which the frame loss test failed"),
     "latency_failed_share": Column("string", "", "loads at which the round trips failed"),
-    "link_paced": Column(
-        "boolean",
-        "",
-        "false: the sender was faster than the line rate, so the link has another rate",
-    ),
+    "link_paced": Column("boolean", "",
+        "false: the sender was faster than the line rate, so the link has another rate"),
 }
+# fmt: on
 """Columns that only some frames have: columns of trials in parallel or in both directions, of
 parts of a test that failed, and columns that only some probes record."""
 
