@@ -89,7 +89,6 @@ class CellProgress:
     trials: int
     """Number of trials: recorded ones, and those that the records so far require; at least 1."""
     ended: bool
-    """Whether no further trials will be requested."""
     precise: bool | None = None
     """``False``: all trials are recorded, but the cell is not precise. ``None``: not judged
     (yet)."""
@@ -185,7 +184,6 @@ class Matrix:
     pairings: tuple[str, ...]
     """In the order written; each has the server first, such as ``WL`` or ``nas+laptop``."""
     grids: tuple[Grid, ...]
-    """The tests: axes and rules."""
     repeats: int
     """Trials of a cell whose test has no number of its own; with ``until``, the maximum."""
     until: StopRule | None
@@ -213,9 +211,7 @@ class Matrix:
     pause, repeated trials, comparisons, expectations, the longer path, the notation of an axis, and
     the order of its values."""
     content_hash: str
-    """SHA-256, in hex."""
     has_inventory: bool
-    """Whether the file has a ``hosts:`` section."""
     own_repeats: Mapping[Cell, int] = field(repr=False)
     """Trials of the cells whose test has ``repeats`` of its own."""
     mirrors: Mapping[str, NamedMirror] = field(default_factory=dict)

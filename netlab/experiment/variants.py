@@ -32,15 +32,13 @@ class Change:
     """One change of a host's settings."""
 
     enter: Words
-    """The command that makes the change."""
     check: Words
-    """The command that prints the setting."""
     restore: tuple[Words, ...] = ()
     """The commands that undo the change; empty: the values that ``check`` found are set again."""
     expect: str = ""
     """A regular expression that must match in the output of ``check``; empty: no condition."""
     known: str = ""
-    """The key of the changed setting in ``KNOWN`` of known.py; empty if ``KNOWN`` lacks it."""
+    """The key of the changed setting in ``KNOWN``; empty if ``KNOWN`` lacks it."""
     wanted: tuple[tuple[str, str], ...] = ()
     """Names and values that the change sets, if the setting is in ``KNOWN``."""
     prefix: Words = ()

@@ -68,7 +68,6 @@ class CapturedFrame:
     frame_bytes: int
     """Length on the link, with its header, without FCS."""
     kept: bytes
-    """The first bytes."""
     link: int
     """Link type of the capture, such as ``ETHERNET``."""
 

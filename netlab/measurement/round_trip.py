@@ -143,12 +143,10 @@ def keys_of(setup: Asking, verb: str, end: str, agent: Agent, token: str) -> dic
 
 def deadline_s(setup: Asking) -> float:
     """Time limit in seconds of a trial with these settings at the asking end."""
-    if setup.duration_s is not None:
-        return setup.warm_up_s + setup.duration_s + conversation.PROBE_SLACK_S
-    count = setup.count or 0
-    if setup.message_rate_per_s is not None:
-        return setup.warm_up_s + count / setup.message_rate_per_s + conversation.PROBE_SLACK_S
-    return setup.warm_up_s + max(conversation.COUNT_DEADLINE_S, count * A_TRANSACTION_S)
+    if (window_s := setup.window_s()) is not None:
+        return window_s + conversation.PROBE_SLACK_S
+    by_count_s = (setup.count or 0) * A_TRANSACTION_S
+    return setup.warm_up_s + max(conversation.COUNT_DEADLINE_S, by_count_s)
 
 
 HEADLINE = (

@@ -164,7 +164,6 @@ class LatencyAtLoad:
     share: float
     """The load as a share of the found rate."""
     asked: Mapping[str, Any]
-    """Result of the asking probe."""
     lost_frames: int | None
     """Of the load, both ways together; ``None``: unknown."""
 

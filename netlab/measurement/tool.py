@@ -52,7 +52,7 @@ class Tool(ABC):
     """Another tool: the words that start it, and how its output is read."""
 
     name: ClassVar[str]
-    """Its name in the setting ``engine``."""
+    """In the setting ``engine``."""
     version_words: ClassVar[tuple[str, ...]]
     """The program and the options with which it prints its version."""
     tried_version: ClassVar[str]

@@ -62,7 +62,6 @@ class Interruption:
     flow: str = ""
     """Prefix of the flow's values in the record: empty, ``to_server_`` or ``to_client_``."""
     stopped_ns: int
-    """Total length of its gaps."""
     gaps: int
     at_ns: int | None
     """Start of the longest gap in the window, if known."""
