@@ -1,6 +1,7 @@
 """Measures a trial with the engine that its cell names: netlab's own probe, or another tool.
 
-The modules of other tools are imported only when a cell names one, because most runs name none.
+The module of an engine is imported when the first cell needs it: most runs have few kinds of test,
+and no other tool.
 """
 
 from __future__ import annotations
@@ -8,13 +9,14 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from functools import cache
+from pkgutil import resolve_name
 from typing import Any
 
 from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
 from netlab.kinds import KINDS, RoundTrip, Stream
-from netlab.measurement import conversation, payload_search, round_trip, stream, throughput_search
+from netlab.measurement import conversation
 from netlab.measurement.conversation import Conversation, ConversationEnd
 from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
 from netlab.remote.answers import BAD_ANSWER, DETAIL_CHARACTERS, decimal
@@ -61,13 +63,13 @@ def conversed(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     return values | prefixed("server_", of_server)
 
 
-PROCEDURES: dict[str, ValuesOf] = {
-    "conversation": conversed,
-    "stream": stream.values_of,
-    "exchange": round_trip.values_of,
-    "payload_search": payload_search.values_of,
-    "throughput_search": throughput_search.values_of,
-    "latency_under_load": stream.values_under_load,
+PROCEDURES = {
+    "conversation": f"{__name__}:conversed",
+    "stream": "netlab.measurement.stream:values_of",
+    "exchange": "netlab.measurement.round_trip:values_of",
+    "payload_search": "netlab.measurement.payload_search:values_of",
+    "throughput_search": "netlab.measurement.throughput_search:values_of",
+    "latency_under_load": "netlab.measurement.latency_under_load:values_of",
 }
 """Procedure that a kind of test names → the function that measures it with netlab's own probe."""
 
@@ -119,7 +121,8 @@ def engine_of(cell: Cell) -> ValuesOf:
     """The function that measures a cell: that of its kind of test, or that of the tool it names."""
     setup = cell.setup
     if not isinstance(setup, Stream | RoundTrip) or setup.engine is None:
-        return PROCEDURES[KINDS[cell.test].procedure]
+        values_of: ValuesOf = resolve_name(PROCEDURES[KINDS[cell.test].procedure])
+        return values_of
     return _of_tool(setup.engine)
 
 

@@ -11,9 +11,9 @@ from made_sessions import Bench, FakePool, bench
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Match
 from netlab.experiment.schedule import Trial
-from netlab.kinds import KINDS
+from netlab.measurement import round_trip, stream
 from netlab.measurement.ends import Ends
-from netlab.measurement.engines import PROCEDURES, ValuesOf
+from netlab.measurement.engines import ValuesOf
 from netlab.measurement.tool_engine import ToolEngine
 from netlab.remote.agent import Agent
 from netlab.trial.record import Record, Status, Value
@@ -104,8 +104,8 @@ tests:
         return values_of
 
     of_netperf = kept_in(by_netperf)
-    for test in ("stream", "round_trip"):
-        bench.monkeypatch.setitem(PROCEDURES, KINDS[test].procedure, kept_in(by_probe))
+    for module in (stream, round_trip):
+        bench.monkeypatch.setattr(module, "values_of", kept_in(by_probe))
     bench.monkeypatch.setattr(ToolEngine, "values_of", lambda _tool, *words: of_netperf(*words))
     bench.run(NamedPool(tests=()))
     assert bench.counted == {"ok": 3}
