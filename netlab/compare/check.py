@@ -133,14 +133,14 @@ class Checked:
             "verdicts": self.counts,
             "judgements": [
                 {
-                    "expectation": in_words(judgement.expectation),
-                    "what": judgement.expectation.what,
-                    "cell": judgement.cell,
-                    "label": judgement.label,
-                    "verdict": judgement.verdict,
-                    "words": judgement.words,
+                    "expectation": in_words(one.expectation),
+                    "what": one.expectation.what,
+                    "cell": one.cell,
+                    "label": one.label,
+                    "verdict": one.verdict,
+                    "words": one.words,
                 }
-                for judgement in self.judgements
+                for one in self.judgements
             ],
             **({"remarks": list(self.remarks)} if self.remarks else {}),
         }
@@ -291,11 +291,6 @@ class LimitedFigure:
     """In the unit that the expectation's ``of`` names; ``None`` if there is no figure."""
     why_not: str = ""
 
-    @property
-    def place(self) -> str:
-        """Trial and flow as text, such as ``trial 3, to server``."""
-        return ", ".join(word for word in (f"trial {self.trial}", self.flow) if word)
-
 
 def limited_figures(
     expectation: Expectation, record: Record, link: Link | None
@@ -312,18 +307,20 @@ def limited_figures(
     figures: Iterable[tuple[str, float | str]]
     match expectation.what:
         case "throughput":
-            figures = [
-                (flow, _throughput(expectation, record, flow, link)) for flow in record.flows
-            ]
+            figures = [(f, _throughput(expectation, record, f, link)) for f in record.flows]
         case "loss":
+            unknown = "the record does not say how many messages were lost"
+            flows = record.flows.items()
+            losses = [(name, flow.lost_messages, flow.sent_messages) for name, flow in flows]
             figures = [
                 (
                     name,
-                    "the record does not say how many messages were lost"
-                    if flow.lost_messages is None or not flow.sent_messages
-                    else flow.lost_messages / flow.sent_messages,
+                    unknown
+                    if lost is None or not flow.sent_messages
+                    else lost / flow.sent_messages,
                 )
                 for name, flow in record.flows.items()
+                for lost in (flow.lost_messages,)
             ]
         case "payload":
             figures = [("", number("payload_bytes"))]
@@ -337,10 +334,8 @@ def limited_figures(
         case _:
             figures = [("", number("rtt_mean_ns"))]
     for flow, figure in figures:
-        if isinstance(figure, str):
-            yield LimitedFigure(record.trial, FLOWS[flow], None, figure)
-        else:
-            yield LimitedFigure(record.trial, FLOWS[flow], figure)
+        known = (None, figure) if isinstance(figure, str) else (figure, "")
+        yield LimitedFigure(record.trial, FLOWS[flow], *known)
 
 
 def _throughput(
@@ -374,10 +369,11 @@ def _against_limit(
     worst_of = min if expectation.bound == "at least" else max
     if missed:
         worst = worst_of(value for value, _ in missed)
-        place = next(figure.place for value, figure in missed if value == worst)
+        first = next(figure for value, figure in missed if value == worst)
+        place = ", ".join(filter(None, (f"trial {first.trial}", first.flow)))
         of = f", {len(missed)} of {len(figures)} figures" if len(figures) > 1 else ""
         return "not met", f"{expectation.words(worst)} in {place}{of}"
-    blanks = [figure for figure in figures if figure.value is None]
+    blanks = [figure.why_not for figure in figures if figure.value is None]
     if blanks:
         return "cannot be judged", _why_not(blanks, len(figures))
     worst = worst_of(value for value, _ in known)
@@ -385,8 +381,8 @@ def _against_limit(
     return "met", f"{expectation.words(worst)} or better, {number_of_figures}"
 
 
-def _why_not(blank: Sequence[LimitedFigure], of: int) -> str:
-    reasons = "; ".join(dict.fromkeys(figure.why_not.rstrip(".") for figure in blank))
+def _why_not(blank: Sequence[str], of: int) -> str:
+    reasons = "; ".join(dict.fromkeys(reason.rstrip(".") for reason in blank))
     return f"{len(blank)} of {of} without a figure: {reasons}"
 
 
@@ -404,9 +400,7 @@ def _against_baseline(
     headlines = aligned[trials[0].cell]
     verdicts = [_judge_no_worse(headline, expectation.limit) for headline in headlines]
     blank = [
-        LimitedFigure(
-            trial.trial, "", None, align.NO_RATIO if trial.status == Status.OK else trial.why_blank
-        )
+        align.NO_RATIO if trial.status == Status.OK else trial.why_blank
         for trial in trials
         if any(trial.trial not in headline.contender for headline in headlines)
     ]

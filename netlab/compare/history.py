@@ -71,9 +71,8 @@ def read_runs(folders: Sequence[Path], *, without: Path | None = None) -> ReadRu
         if path.resolve() == left_out:
             continue
         if (writer := holder_of(path)) is not None:
-            remarks.append(
-                _("{run} is being written by {writer}; left out.", run=path, writer=writer)
-            )
+            words = {"run": path, "writer": writer}
+            remarks.append(_("{run} is being written by {writer}; left out.", **words))
             continue
         try:
             run = load(path)
@@ -92,16 +91,11 @@ def read_runs(folders: Sequence[Path], *, without: Path | None = None) -> ReadRu
         runs.append(dated_run(run))
     kept: list[DatedRun] = []
     for dated in sorted(runs, key=lambda run: (run.started_at, str(run.path))):
-        if kept and dated.started_at == kept[-1].started_at:
-            remarks.append(
-                _(
-                    "{run} started at the same time as {other}; a copy, left out.",
-                    run=dated.path,
-                    other=kept[-1].path,
-                )
-            )
-        else:
+        if not kept or dated.started_at != kept[-1].started_at:
             kept.append(dated)
+            continue
+        paths = {"run": dated.path, "other": kept[-1].path}
+        remarks.append(_("{run} started at the same time as {other}; a copy, left out.", **paths))
     if not kept:
         reasons = " ".join(remarks)
         names = ", ".join(map(str, folders))
@@ -117,9 +111,8 @@ def _run_folders(folders: Iterable[Path], remarks: list[str]) -> Iterator[Path]:
         try:
             subfolders = sorted(path for path in folder.iterdir() if path.is_dir())
         except OSError as error:
-            remarks.append(
-                _("{folder}: {error}; left out.", folder=folder, error=error.strerror or error)
-            )
+            why = error.strerror or error
+            remarks.append(_("{folder}: {error}; left out.", folder=folder, error=why))
             continue
         if not subfolders:
             remarks.append(_("{folder} is not a run folder and has none in it.", folder=folder))
@@ -142,15 +135,12 @@ def dated_run(run: Run) -> DatedRun:
             known = [figure for figure in figures if figure is not None and 0 < figure < math.inf]
             if known:
                 medians[identity[key], quantity.name] = median(known)
-    return DatedRun(
-        path=run.path, started_at=_start_of(run), link=run.plan.link, cells=cells, medians=medians
-    )
-
-
-def _start_of(run: Run) -> datetime:
     starts = [start for record in run.records if (start := _time(record.started_at)) is not None]
     created = _time(run.stored.created_at) or datetime.fromtimestamp(0, UTC)
-    return min(starts, default=created)
+    start = min(starts, default=created)
+    return DatedRun(
+        path=run.path, started_at=start, link=run.plan.link, cells=cells, medians=medians
+    )
 
 
 def _time(text: str) -> datetime | None:
@@ -214,18 +204,13 @@ def history_of(read: ReadRuns, judged: DatedRun | None = None) -> History:
     for run in read.runs:
         if judged is not None and run.started_at >= judged.started_at:
             continue
-        differences = [*link_differences(newest.link, run.link)]
-        if differences:
-            remarks.append(
-                _(
-                    "{run} is left out: {differences} (the baseline is {newest}).",
-                    run=run.path,
-                    differences=joined("; ", differences),
-                    newest=newest.path,
-                )
-            )
-        else:
+        differences = joined("; ", link_differences(newest.link, run.link))
+        if not differences:
             runs.append(run)
+            continue
+        words = {"run": run.path, "differences": differences, "newest": newest.path}
+        text = _("{run} is left out: {differences} (the baseline is {newest}).", **words)
+        remarks.append(text)
     others = {cell for run in runs for cell in run.cells if cell not in newest.cells}
     if others:
         remarks.append(
@@ -261,21 +246,19 @@ class HeldRun:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Change points in the last runs of the history, then the remarks about its runs."""
-        points = []
-        for history in self.history.cells:
-            if (point := history.recent) is not None:
-                run = self.history.runs[point.index]
-                points.append(
-                    _(
-                        "The history of {cell} changed recently: {quantity} {change} % since {run} "
-                        "({day}).",
-                        cell=history.label,
-                        quantity=history.quantity.name,
-                        change=signed_percent(point.change_share),
-                        run=run.name,
-                        day=run.started_at.date(),
-                    )
-                )
+        recent = [(history, point) for history in self.history.cells if (point := history.recent)]
+        points = [
+            _(
+                "The history of {cell} changed recently: {quantity} {change} % since {run} "
+                "({day}).",
+                cell=history.label,
+                quantity=history.quantity.name,
+                change=signed_percent(point.change_share),
+                run=self.history.runs[point.index].name,
+                day=self.history.runs[point.index].started_at.date(),
+            )
+            for history, point in recent
+        ]
         return (*points, *self.history.remarks)
 
     def judged(self, cell: str, worse_by: float) -> tuple[CheckVerdict, str]:
@@ -310,11 +293,9 @@ def _judge(
         return "cannot be judged", _("{quantity}: the run has no figure", quantity=quantity.name)
     expected = history.course.expected(judged)
     if expected is None:
-        return "cannot be judged", _(
-            "{quantity}: fewer than {least} runs since the last change",
-            quantity=quantity.name,
-            least=LEAST_RUNS,
-        )
+        words = {"quantity": quantity.name, "least": LEAST_RUNS}
+        text = _("{quantity}: fewer than {least} runs since the last change", **words)
+        return "cannot be judged", text
     change = value / expected.level - 1
     if quantity.more_is_worse:
         is_worse = value > expected.high and change > worse_by

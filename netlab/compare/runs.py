@@ -8,9 +8,9 @@ its version of netlab did not have it, the default counts.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netlab.compare import align
 from netlab.compare.align import Judged, Method
@@ -22,17 +22,13 @@ from netlab.kinds import DEFAULTS_OF, EXCLUSIVE
 from netlab.messages import counted
 from netlab.results.labels import as_words, setting, setting_name, setting_value
 from netlab.stats import MARGIN
-from netlab.store.plan import Plan, PlannedCell
+from netlab.store.plan import Plan
 from netlab.trial.record import Record, by_cell
 from netlab.trial.settings import Level, Scalar
 from netlab.units import format_rate
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
-
 
 _FACTS = (
     *("kernel", "distribution", "cpu_model", "cpu_count", "virtual", "governor", "turbo"),
@@ -117,12 +113,23 @@ def compare_levels(
     UsageError for an axis that the run does not have, for an axis with a single level, and for an
     unknown level.
     """
+    from netlab.config.settings import FIELD_OF, NAME_OF
+
     trials = run.trials
-    name = _field_of(axis, trials)
+    name = FIELD_OF.get(axis, axis)
+    fields = {*OF_A_CELL, *(field for record in trials for field in record.settings)}
+    if name not in fields and axis not in FIELD_OF:
+        close = did_you_mean(axis, [*OF_A_CELL, *FIELD_OF])
+        raise UsageError(
+            f"--by {axis}: no such axis{close}; this run has {', '.join(sorted(fields))}"
+        )
     levels = _levels(name, trials)
     if len(levels) < 2:
         only = setting(name, levels[0]) if levels else f"no {setting_name(name)}"
-        raise UsageError(f"--by {axis}: every cell of {run.path} has {only}; {_axes_words(trials)}")
+        names = dict.fromkeys(field for record in trials for field in align.plain_cell(record))
+        axes = [NAME_OF.get(field, field) for field in names if len(_levels(field, trials)) > 1]
+        words = f"the axes of this run are {', '.join(axes)}" if axes else "this run has no axis"
+        raise UsageError(f"--by {axis}: every cell of {run.path} has {only}; {words}")
     first = levels[0] if against is None else _level_named(against, name, levels)
     contenders = [level for level in levels if level != first]
     comparisons = [
@@ -150,21 +157,6 @@ def compare_levels(
 # Axes and their levels
 
 
-def _field_of(axis: str, trials: Sequence[Record]) -> str:
-    """The field that ``axis`` names, in records or in a matrix; UsageError if there is none."""
-    from netlab.config.settings import FIELD_OF
-
-    name = FIELD_OF.get(axis, axis)
-    fields = {*OF_A_CELL, *(name for record in trials for name in record.settings)}
-    if name not in fields and axis not in FIELD_OF:
-        names = [*OF_A_CELL, *FIELD_OF]
-        axes = ", ".join(sorted(fields))
-        raise UsageError(
-            f"--by {axis}: no such axis{did_you_mean(axis, names)}; this run has {axes}"
-        )
-    return name
-
-
 def _level_named(word: str, name: str, levels: Sequence[Level]) -> Level:
     """The level that ``word`` names, written as in a matrix or as in the report."""
 
@@ -179,23 +171,12 @@ def _level_named(word: str, name: str, levels: Sequence[Level]) -> Level:
 
 
 def _levels(name: str, trials: Sequence[Record]) -> list[Level]:
-    """The levels of a setting, in the plan's order.
-
-    Absence is a level only if other cells of the same test and protocol have the setting. For
-    example, no UDP cell has a congestion control.
-    """
     cells = [align.plain_cell(records[0]) for records in by_cell(trials).values()]
     levels = [((cell["test"], cell.get("protocol")), cell.get(name)) for cell in cells]
+    # Absence is a level only if other cells of the same test and protocol have the setting: no UDP
+    # cell has a congestion control.
     kinds = {kind for kind, level in levels if level is not None}
     return [*dict.fromkeys(level for kind, level in levels if kind in kinds)]
-
-
-def _axes_words(trials: Sequence[Record]) -> str:
-    from netlab.config.settings import NAME_OF
-
-    names = dict.fromkeys(name for record in trials for name in align.plain_cell(record))
-    axes = [NAME_OF.get(name, name) for name in names if len(_levels(name, trials)) > 1]
-    return f"the axes of this run are {', '.join(axes)}" if axes else "this run has no axis"
 
 
 # Known changes
@@ -253,60 +234,58 @@ class Agreement:
     """One phrase per run that has cells without a counterpart in the other run."""
 
 
-@dataclass(frozen=True, slots=True)
-class _MatchedCell:
+class _MatchedCell(NamedTuple):
     """A planned cell: its kind, and its other settings including the pairing."""
 
     key: str
     kind: TestKind
     settings: Mapping[str, Scalar]
 
-    @classmethod
-    def of(cls, cell: PlannedCell, plan: Plan) -> _MatchedCell:
+
+def _matched_cells(plan: Plan) -> list[_MatchedCell]:
+    # Of two settings that exclude each other one is absent: no default is assumed for either.
+    exclusive = {name for pair in EXCLUSIVE for name in pair}
+    cells = []
+    for cell in plan.cells:
         # A setting that an imported document does not state is unknown, not the default.
         defaults = DEFAULTS_OF.get(cell.test, {}) if plan.source is None else {}
-        # Of two settings that exclude each other one is absent: no default is assumed for either.
-        exclusive = {name for pair in EXCLUSIVE for name in pair}
-        settings = {
-            "pairing": cell.pairing,
-            **{
-                name: value
-                for name, value in defaults.items()
-                if value is not None and name not in exclusive
-            },
-            **{name: value for name, value in cell.settings.items() if not isinstance(value, list)},
-        }
-        protocol = str(settings.pop("protocol", ""))
-        return cls(cell.key, (cell.test, protocol), settings)
+        settings: dict[str, Scalar] = {"pairing": cell.pairing}
+        for name, value in defaults.items():
+            if value is not None and name not in exclusive:
+                settings[name] = value
+        for name, own in cell.settings.items():
+            if not isinstance(own, list):
+                settings[name] = own
+        kind = cell.test, str(settings.pop("protocol", ""))
+        cells.append(_MatchedCell(cell.key, kind, settings))
+    return cells
 
 
 def agreement(baseline: Plan, contender: Plan) -> Agreement:
     """The differences of two plans, and their matching cells."""
-    old_cells, new_cells = (
-        [_MatchedCell.of(cell, plan) for cell in plan.cells] for plan in (baseline, contender)
-    )
+    old_cells, new_cells = _matched_cells(baseline), _matched_cells(contender)
     old, new = _levels_by_kind(old_cells), _levels_by_kind(new_cells)
     differences = [*link_differences(baseline.link, contender.link)]
     for side, own, other in (("baseline", old, new), ("contender", new, old)):
-        for kind in own:
-            if kind not in other:
-                differences.append(f"{' over '.join(w for w in kind if w)}: only in the {side}")
+        kinds = (kind for kind in own if kind not in other)
+        differences += [
+            f"{' over '.join(filter(None, kind))}: only in the {side}" for kind in kinds
+        ]
     names = dict.fromkeys(name for side in (old, new) for kind in side.values() for name in kind)
-    differences += [phrase for name in names for phrase in _of_setting(name, old, new)]
     # Cells match even if they differ in settings that have one value in each run.
-    left_out = {
-        kind: {
-            name
-            for name in {*old[kind], *new[kind]}
-            if len(_levels_of(old, kind, name)) == 1 == len(_levels_of(new, kind, name))
-        }
-        for kind in old.keys() & new.keys()
-    }
+    left_out: dict[TestKind, set[str]] = {}
+    for name in names:
+        for kind in (kind for kind in old if kind in new):
+            levels = _levels_of(old, kind, name), _levels_of(new, kind, name)
+            if len(levels[0]) == 1 == len(levels[1]):
+                left_out.setdefault(kind, set()).add(name)
+            if levels[0] != levels[1]:
+                differences.append(_difference(name, *levels))
 
     def content(cell: _MatchedCell) -> Hashable:
         without = left_out.get(cell.kind, ())
         return cell.kind, frozenset(
-            setting for setting in cell.settings.items() if setting[0] not in without
+            item for item in cell.settings.items() if item[0] not in without
         )
 
     counterparts = {content(cell): cell.key for cell in new_cells}
@@ -314,10 +293,8 @@ def agreement(baseline: Plan, contender: Plan) -> Agreement:
         cell.key: counterparts[content(cell)] for cell in old_cells if content(cell) in counterparts
     }
     remarks = []
-    for side, cells, paired in (
-        ("baseline", old_cells, {*pairs}),
-        ("contender", new_cells, {*pairs.values()}),
-    ):
+    sides = (("baseline", old_cells, {*pairs}), ("contender", new_cells, {*pairs.values()}))
+    for side, cells, paired in sides:
         alone = [cell.key for cell in cells if cell.key not in paired]
         if alone:
             number = counted("{number} cell", "{number} cells", len(alone))
@@ -331,28 +308,24 @@ def identities(plan: Plan) -> dict[str, Hashable]:
     """Key of each cell → what identifies the cell in every run: its kind of test, its pairing and
     its settings. A setting that an older netlab lacked has its default.
     """
-    cells = (_MatchedCell.of(cell, plan) for cell in plan.cells)
+    cells = _matched_cells(plan)
     return {cell.key: (cell.kind, frozenset(cell.settings.items())) for cell in cells}
 
 
 def link_differences(old: Link | None, new: Link | None) -> Iterator[str]:
     """One phrase per difference of two links."""
-    old_words, new_words = _link_words(old), _link_words(new)
-    for name in old_words | new_words:
-        words = old_words.get(name, "not stated"), new_words.get(name, "not stated")
+    for name, of in _LINK_WORDS.items():
+        words = ["not stated" if link is None else of(link) for link in (old, new)]
         if words[0] != words[1]:
             yield _side_by_side(f"link’s {name}", *words)
 
 
-def _link_words(link: Link | None) -> dict[str, str]:
-    if link is None:
-        return {}
-    return {
-        "rate": format_rate(link.rate_bit_per_s),
-        "MTU": f"{link.mtu_bytes} B",
-        "VLAN tag": "yes" if link.vlan else "no",
-        "hops": f"{link.hops}",
-    }
+_LINK_WORDS: Mapping[str, Callable[[Link], str]] = {
+    "rate": lambda link: format_rate(link.rate_bit_per_s),
+    "MTU": lambda link: f"{link.mtu_bytes} B",
+    "VLAN tag": lambda link: "yes" if link.vlan else "no",
+    "hops": lambda link: str(link.hops),
+}
 
 
 def _levels_by_kind(cells: Sequence[_MatchedCell]) -> LevelsByKind:
@@ -368,20 +341,13 @@ def _levels_by_kind(cells: Sequence[_MatchedCell]) -> LevelsByKind:
     }
 
 
-def _of_setting(name: str, old: LevelsByKind, new: LevelsByKind) -> Iterator[str]:
-    """The differences of one setting: one phrase per kind of test that both runs have."""
-    for kind in (kind for kind in old if kind in new):
-        old_levels, new_levels = _levels_of(old, kind, name), _levels_of(new, kind, name)
-        if old_levels == new_levels:
-            continue
-        if len(old_levels) == 1 == len(new_levels):
-            yield _side_by_side(
-                setting_name(name), _words(name, old_levels), _words(name, new_levels)
-            )
-            continue
-        only = {"baseline": old_levels - new_levels, "contender": new_levels - old_levels}
-        phrases = [f"{_words(name, own)} only in the {side}" for side, own in only.items() if own]
-        yield f"{setting_name(name)}: {'; '.join(phrases)}"
+def _difference(name: str, old: frozenset[Level], new: frozenset[Level]) -> str:
+    """The values of a setting that only one of the runs has."""
+    if len(old) == 1 == len(new):
+        return _side_by_side(setting_name(name), _words(name, old), _words(name, new))
+    only = {"baseline": old - new, "contender": new - old}
+    phrases = [f"{_words(name, own)} only in the {side}" for side, own in only.items() if own]
+    return f"{setting_name(name)}: {'; '.join(phrases)}"
 
 
 def _levels_of(levels: LevelsByKind, kind: TestKind, name: str) -> frozenset[Level]:

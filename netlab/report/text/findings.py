@@ -139,8 +139,11 @@ def findings_json(run: Analysis) -> bytes:
     for finding in run.findings:
         group = finding.group
         about = {
-            **{"host": group.host, "pairing": group.pairing, "protocol": group.protocol},
-            **{"message_bytes": group.message_bytes, "flow": group.flow},
+            "host": group.host,
+            "pairing": group.pairing,
+            "protocol": group.protocol,
+            "message_bytes": group.message_bytes,
+            "flow": group.flow,
             "settings": dict(group.conditions),
         }
         document = {
