@@ -313,14 +313,8 @@ def limited_figures(
             flows = record.flows.items()
             losses = [(name, flow.lost_messages, flow.sent_messages) for name, flow in flows]
             figures = [
-                (
-                    name,
-                    unknown
-                    if lost is None or not flow.sent_messages
-                    else lost / flow.sent_messages,
-                )
-                for name, flow in record.flows.items()
-                for lost in (flow.lost_messages,)
+                (name, unknown if lost is None or not sent else lost / sent)
+                for name, lost, sent in losses
             ]
         case "payload":
             figures = [("", number("payload_bytes"))]

@@ -267,10 +267,8 @@ def agreement(baseline: Plan, contender: Plan) -> Agreement:
     old, new = _levels_by_kind(old_cells), _levels_by_kind(new_cells)
     differences = [*link_differences(baseline.link, contender.link)]
     for side, own, other in (("baseline", old, new), ("contender", new, old)):
-        kinds = (kind for kind in own if kind not in other)
-        differences += [
-            f"{' over '.join(filter(None, kind))}: only in the {side}" for kind in kinds
-        ]
+        kinds = (" over ".join(filter(None, kind)) for kind in own if kind not in other)
+        differences += [f"{kind}: only in the {side}" for kind in kinds]
     names = dict.fromkeys(name for side in (old, new) for kind in side.values() for name in kind)
     # Cells match even if they differ in settings that have one value in each run.
     left_out: dict[TestKind, set[str]] = {}
@@ -283,10 +281,8 @@ def agreement(baseline: Plan, contender: Plan) -> Agreement:
                 differences.append(_difference(name, *levels))
 
     def content(cell: _MatchedCell) -> Hashable:
-        without = left_out.get(cell.kind, ())
-        return cell.kind, frozenset(
-            item for item in cell.settings.items() if item[0] not in without
-        )
+        without, settings = left_out.get(cell.kind, ()), cell.settings.items()
+        return cell.kind, frozenset(item for item in settings if item[0] not in without)
 
     counterparts = {content(cell): cell.key for cell in new_cells}
     pairs = {

@@ -154,28 +154,16 @@ def heat_map_of(chart: HeatMap, form: Format) -> Figure:
     bar.tick_params(labelsize=form.small_pt)
     bar.locator_params(nbins=5)
     spell(bar.yaxis, chart.decimal_marker)
-    _name_axes(figure, chart, at, form)
-    return figure
-
-
-def _name_axes(figure: Figure, chart: HeatMap, at: _Layout, form: Format) -> None:
-    wide, high = form.width_inches, at.high
-    line = line_inches(form.text_pt)
-    across = (at.left + at.map_wide / 2) / wide
-    up = (at.bottom + at.map_high / 2) / high
-    notes = line if _present(chart.inside) else 0.0
-    figure.text(
-        *(across, (EDGE_INCHES + notes) / high, chart.x_label), ha="center", va="bottom", color=INK
-    )
-    figure.text(
-        *(EDGE_INCHES / wide, up, chart.y_label), rotation=90, ha="left", va="center", color=INK
-    )
+    left, lowest = EDGE_INCHES / wide, EDGE_INCHES / high
+    x_name, y_name = (at.left + at.map_wide / 2) / wide, (at.bottom + at.map_high / 2) / high
+    note = line_inches(form.text_pt) if _present(chart.inside) else 0.0
+    bottom = (EDGE_INCHES + note) / high
+    figure.text(*(x_name, bottom, chart.x_label), ha="center", va="bottom", color=INK)
+    figure.text(*(left, y_name, chart.y_label), rotation=90, ha="left", va="center", color=INK)
     diagram.draw_title(figure, at.title, form)
-    if notes:
-        label = chart.inside_label
-        figure.text(
-            *(EDGE_INCHES / wide, EDGE_INCHES / high, label), fontsize=form.small_pt, color=INK
-        )
+    if note:
+        figure.text(*(left, lowest, chart.inside_label), fontsize=form.small_pt, color=INK)
+    return figure
 
 
 def _present(values: Sequence[Sequence[float | None]]) -> list[float]:
@@ -203,7 +191,14 @@ def _write_figures(
             number = within if value is None else value
             if number is None:
                 continue
-            dark = value is not None and _luminance(colour_of(value)) < _WHITE_BELOW
+            dark = False
+            if value is not None:
+                # Relative luminance (WCAG 2.2) of red, green and blue values from 0 to 1.
+                red, green, blue = (
+                    c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+                    for c in colour_of(value)[:3]
+                )
+                dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < _WHITE_BELOW
             axes.text(
                 x + 0.5,
                 y + 0.5,
@@ -213,12 +208,6 @@ def _write_figures(
                 fontsize=size_pt,
                 color=PAPER if dark else INK,
             )
-
-
-def _luminance(colour: Sequence[float]) -> float:
-    """Relative luminance (WCAG 2.2) of red, green and blue values from 0 to 1."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 # Strips
@@ -241,7 +230,7 @@ def strip_of(strip: Strip, form: Format) -> Figure:
     legend = diagram.legend_of([line for panel in strip.panels for line in panel.lines], form)
     lines = max(title.count("\n") for title in titles) + 1
     panel_inches = _TALL_INCHES if strip.from_zero else _PANEL_INCHES
-    gap = panel_inches + _PANEL_GAP_INCHES + (lines - 1) * form.title_line_inches
+    gap = panel_inches + _PANEL_GAP_INCHES + (lines - 1) * line_inches(form.title_pt)
     heading = lines_of(f"{strip.title}{common}", form.title_pt, wide_inches - 2 * EDGE_INCHES)
     lowest = _BOTTOM_INCHES + legend.high_inches
     high = lowest + len(titles) * gap + form.top_inches(heading) - _PANEL_GAP_INCHES / 2

@@ -160,18 +160,16 @@ def style(form: Format) -> Iterator[None]:
 def drawing_address(svg: bytes) -> str:
     """The SVG as ``data:image/svg+xml,…`` without ``"`` and ``&``, rounded to 0.01 points."""
     text = _BETWEEN_TAGS.sub("><", _ASIDE.sub("", svg.decode("utf-8"))).strip()
-    text = _SPACES.sub(" ", _NUMBERS.sub(_rounded, text))
+
+    def rounded(match: re.Match[str]) -> str:
+        # Letters are some thousand units high: with a rounded ``scale(…)`` their size would change.
+        if match[0].startswith("scale"):
+            return match[0]
+        return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
+
+    text = _SPACES.sub(" ", _NUMBERS.sub(rounded, text))
     text = _PATH.sub(lambda path: _BEFORE_A_LETTER.sub(r"\1", path[0]), text)
     return "data:image/svg+xml," + quote(text.replace("'", "&#39;").replace('"', "'"), _PLAIN)
-
-
-def _rounded(match: re.Match[str]) -> str:
-    """A coordinate with two decimals. The scale factor of letters, ``scale(…)``, is unchanged.
-
-    Letters are drawn some thousand units high, so a rounded scale would change their size.
-    """
-    number = match[0]
-    return number if number.startswith("scale") else f"{float(number):.2f}".rstrip("0").rstrip(".")
 
 
 def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
@@ -195,14 +193,26 @@ def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
         raise ValueError(f"{y!r} was not measured; there are {', '.join(quantities)}")
     rows = summary[summary["quantity"] == (y or quantities[0])].dropna(subset=[x])
     _, axes = plt.subplots()
-    for level, line in rows.groupby(hue, sort=False, dropna=False):
-        _draw(axes, line, x, str(level))
+    for level, own in rows.groupby(hue, sort=False, dropna=False):
+        line: Any = own
+        if line[x].duplicated().any():
+            # Several cells with the same x are drawn as one mean, which has no interval.
+            pooled = line.groupby(x, as_index=False, sort=False)["mean"].mean()
+            line = pooled.assign(low=None, high=None)
+        line = line.sort_values(x)
+        means = line["mean"].astype(float)
+        # A mean of fewer than three trials has no interval, so it has no bar.
+        below = (means - line["low"].astype("Float64").fillna(means)).astype(float)
+        above = (line["high"].astype("Float64").fillna(means) - means).astype(float)
+        places = line[x].astype(str if line[x].dtype == "string" else float)
+        bars = [below, above]
+        axes.errorbar(places, means, yerr=bars, marker="o", capsize=3, label=str(level))
     first = rows.iloc[0]
     unit = f", {first['unit']}" if first["unit"] else ""
-    pooled = [name for name in columns if name not in (x, hue, "quantity")]
-    pooled = [name for name in pooled if rows.groupby([x, hue])[name].nunique().max() > 1]
-    if pooled:
-        axes.set_title(f"means over {', '.join(pooled)}")
+    others = [name for name in columns if name not in (x, hue, "quantity")]
+    others = [name for name in others if rows.groupby([x, hue])[name].nunique().max() > 1]
+    if others:
+        axes.set_title(f"means over {', '.join(others)}")
     axes.set_xlabel(x)
     axes.set_ylabel(f"{first['quantity']}{unit}")
     axes.set_ylim(bottom=0)
@@ -212,18 +222,3 @@ def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
     axes.legend(title=hue)
     picture: Axes = axes
     return picture
-
-
-def _draw(axes: Any, line: Frame, x: str, label: str) -> None:
-    if line[x].duplicated().any():
-        # Several cells with the same x are drawn as one mean, which has no interval.
-        line = (
-            line.groupby(x, as_index=False, sort=False)["mean"].mean().assign(low=None, high=None)
-        )
-    line = line.sort_values(x)
-    means = line["mean"].astype(float)
-    # A mean of fewer than three trials has no interval, so it has no bar.
-    below = (means - line["low"].astype("Float64").fillna(means)).astype(float)
-    above = (line["high"].astype("Float64").fillna(means) - means).astype(float)
-    places = line[x].astype(str if line[x].dtype == "string" else float)
-    axes.errorbar(places, means, yerr=[below, above], marker="o", capsize=3, label=label)

@@ -135,14 +135,9 @@ class Format:
         """Width between the margins."""
         return self.width_inches - self.left_inches - self.right_inches
 
-    @property
-    def title_line_inches(self) -> float:
-        """Height of one line of a title."""
-        return line_inches(self.title_pt)
-
     def top_inches(self, title: str) -> float:
         """Height of a title above the axes."""
-        return 0.2 + (title.count("\n") + 1) * self.title_line_inches
+        return 0.2 + (title.count("\n") + 1) * line_inches(self.title_pt)
 
     def panels_abreast(self, panels: int) -> int:
         """Number of panels in a row."""
