@@ -48,7 +48,6 @@ class AlignedPair:
     """One quantity (such as throughput) of two cells that are compared."""
 
     label: str
-    """Name of this pair of cells within the comparison."""
     cells: tuple[str, str]
     """Keys of baseline and contender."""
     quantity: Quantity

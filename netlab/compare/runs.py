@@ -227,9 +227,7 @@ class Agreement:
     differences: tuple[str, ...]
     """One phrase per difference that forbids a comparison; empty if the plans agree."""
     pairs: tuple[tuple[str, str], ...]
-    """Keys of matching cells, in the baseline's order. The cells of a pair may differ in a setting
-    that has one value in each run.
-    """
+    """Keys of matching cells, in the baseline's order; settings with one value a run may differ."""
     alone: tuple[str, ...]
     """One phrase per run that has cells without a counterpart in the other run."""
 

@@ -48,11 +48,9 @@ FIGURES = "figures.csv"
 """File with the numbers in the tables of ``Report.parts``; only the report writes this file."""
 
 _MANY_CELLS = 100
-"""A run with at least this number of cells has many charts. The processes that draw them are then
-started at once."""
+"""From this number of cells upwards, the processes that draw the charts start at once."""
 _VERY_MANY_CELLS = 1000
-"""From this number of cells upwards, a forked process makes the page's data of the cells, which
-saves time."""
+"""From this number of cells upwards, a forked process makes the page's data meanwhile."""
 
 _BEFORE = '<meta charset="utf-8">\n'
 _RELOAD = re.compile(r'<meta http-equiv="refresh" content="\d+">')
@@ -252,7 +250,6 @@ class WrittenReport:
     """A report and where it was written."""
 
     page: Path
-    """Path of index.html."""
     contents: Report | LargeReport
     read_s: float
     wrote_s: float

@@ -152,7 +152,6 @@ class FigureGroup:
     figures: Mapping[str, CellFigures]
     """Cell → its figures, in the unit of the table's column."""
     cells: tuple[PlannedCell, ...]
-    """The cells with figures."""
 
     @cached_property
     def axes(self) -> tuple[CellAxis, ...]:

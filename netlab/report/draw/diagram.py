@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 
 _MANY_TICKS = 10
 _GAP_EM = 0.9
-"""Minimum gap between the labels of two ticks. A label that is closer to the label before is left
-out."""
+"""Minimum gap between the labels of two ticks; a closer label is left out."""
 _BESIDE_BARS = 0.6
-"""Room beside the first and the last group of bars, as a multiple of the distance between two
-groups."""
+"""Room beside the first and the last group of bars, in distances between two groups."""
 TICK_INCHES = 0.1
 """Length of a tick with the gap between the tick and its label."""
 _DECADE_INCHES = 0.6

@@ -30,8 +30,7 @@ _FIGURE_GAP_INCHES = 0.02
 _LEAST_PT = 6.0
 """Minimum type size of a figure in its place."""
 _WHITE_BELOW = 0.25
-"""A place whose relative luminance is lower has a white figure, with a contrast of at least 3.5
-to 1."""
+"""Relative luminance below which a place has a white figure: the contrast is at least 3.5."""
 
 
 _WITH_WORDS = 1.22
@@ -59,7 +58,6 @@ class _Layout:
     columns: tuple[str, ...]
     name_pt: float
     degrees: int
-    """Angle of the names below the map."""
     title: str
 
     @property

@@ -58,7 +58,6 @@ _STYLE: Any = {
 
 
 Job = tuple[Chart | Strip | HeatMap, Format]
-"""A chart, and the width to draw it in."""
 
 
 _ASIDE = re.compile(r"<!--.*?-->|<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>", re.DOTALL)
@@ -84,7 +83,6 @@ class Picture:
     png: bytes
     pdf: bytes
     width_px: int
-    """Width in the page, in CSS pixels."""
     height_px: int
     column: Picture | None = None
     """The same chart in the width of one column of a page."""

@@ -41,8 +41,7 @@ QUIET = "#6b737b"
 GRID = "#dde1e5"
 PAPER = "#ffffff"
 INSIDE = "#e3e3e0"
-"""Colour of the places of a heat map that stand for pairs inside one machine, and of the bands
-(shaded ranges) of a strip."""
+"""Colour of a heat map's places inside one machine, and of the bands of a strip."""
 _CM_AN_INCH = 2.54
 _ABREAST_FROM_INCHES = 5.0
 """In a picture narrower than this, up to ``_STACKED`` panels are one below the other."""
@@ -98,8 +97,7 @@ def _font() -> FT2Font:
 
 
 HEAT = ("#fee838", "#dac65b", "#b4a76f", "#8b8778", "#6b6d72", "#4a536c", "#203a6f", "#00224e")
-"""Colours from the smallest value to the largest: cividis in reverse (Nuñez, Anderton and Renslow
-2018)."""
+"""From the smallest value to the largest: cividis in reverse (Nuñez and others, 2018)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,6 @@ _ROW_HIGH, _BELOW, _HEADING = 20, 38, 22
 _CHART_HIGH = {WIDE: 320, NARROW: 230}
 _LEFT, _CHART_RIGHT, _CHART_TOP, _CHART_BOTTOM = 46, 20, 12, 40
 _PANEL_HIGH = {WIDE: 128, NARROW: 104}
-"""Height of each panel."""
 _STRIP_RIGHT, _PANEL_HEAD, _STRIP_BOTTOM = 12, 22, 38
 _ABOVE = 1.24
 """Top of a panel's y ruler relative to the highest value, with room for the names of bands."""
@@ -53,7 +52,6 @@ class Mark:
     tag: str
     attributes: tuple[tuple[str, str], ...]
     words: str = ""
-    """The text, if the element is a text."""
     most: int = 0
     """Maximum number of letters; 0 means no limit."""
     title: str = ""
@@ -152,8 +150,7 @@ class Spot:
     """One place (coloured square): its figure, or the reason why it has no figure."""
 
     percent: float | None
-    """Per cent of the wire ceiling or of the highest value. It decides the colour; ``None`` if
-    blank."""
+    """Of the wire ceiling or of the highest value: it decides the colour; ``None`` if blank."""
     words: str
     """Text on the place, if there is room."""
     description: str
@@ -301,10 +298,8 @@ class IntervalRow:
     inner: tuple[float, float] | None = None
     """The quartiles of a distribution, drawn as a box."""
     dots: tuple[float, ...] = ()
-    """The values of the single trials."""
     shown: bool = True
-    """Whether the difference of a comparison is significant. If not, the point is hollow. Rows of
-    other pictures have filled points."""
+    """Whether a comparison's difference is significant; if not, the point is hollow."""
     description: str = ""
     cell: str = ""
 
@@ -316,8 +311,7 @@ class Axis:
     label: str
     logarithmic: bool = False
     level: float | None = None
-    """Value at which a vertical line crosses all rows: the wire ceiling (highest payload rate of
-    the link), or the ratio 1 (no difference)."""
+    """A vertical line through all rows: the wire ceiling, or the ratio 1 (no difference)."""
     margin: tuple[float, float] | None = None
     """The range of ratios that count as equivalent; it is shaded."""
 

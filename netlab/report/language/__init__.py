@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from netlab.report.tables.tables import TableSection
 
 FOLDER = Path(__file__).parent
-"""Folder of the catalogues."""
 
 
 class Wording:

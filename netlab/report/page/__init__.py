@@ -39,11 +39,9 @@ if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
 
 HERE = Path(__file__).parent
-"""Folder of the templates and style sheets."""
 _KEPT = frozenset({"journal.jsonl", "matrix.yaml"})
 """Files of the run itself: every copy of the run has them."""
 STYLES = ("page.css", "vendor/uPlot.min.css", "charts.css")
-"""Files of the page's style, in their order."""
 SCRIPTS = (
     "script/base.js",
     "vendor/uPlot.iife.min.js",
@@ -75,11 +73,8 @@ class Contents:
     cells: Callable[[], str]
     """Returns the data of all cells for the script, see ``cells_json``. Called last."""
     lines: FirstLines
-    """The lines at the top of the page."""
     pictures: tuple[FirstPicture, ...]
-    """The pictures at the top of the page."""
     files: frozenset[str]
-    """Names of the files that are written next to the page."""
     to_run: str = ""
     """Address of the run folder from the page: empty, or ``../``."""
 

@@ -30,12 +30,10 @@ if TYPE_CHECKING:
     from netlab.results.run import Run
 
 PIECE_CHARACTERS = 300_000
-"""Minimum size of a piece before packing, except the last piece. Unpacking a piece takes some
-milliseconds."""
+"""Minimum size of a piece before packing, except the last; unpacking takes milliseconds."""
 
 MAX_LISTED = 12
-"""Maximum number of values of a series (list of values) that the page lists. Longer series are in
-charts and in the exported table."""
+"""Maximum length of a list of values on the page; charts and the export have longer ones."""
 
 _WITH_STREAMS = frozenset({"stream", "latency_under_load"})
 """Tests with streams, which have a wire ceiling."""
@@ -50,8 +48,7 @@ _ENDS: Mapping[str, str] = {
     **{"client": _("client"), "server": _("server")},
 }
 MOST_SHOWN = 4
-"""Maximum number of different values of one end that are listed. If there are more, the smallest
-and the largest value are shown."""
+"""With more different values of one end, only the smallest and the largest are shown."""
 _GIVING = ("sender", "client")
 _EVERY = tuple(_ENDS)
 _NOTED = ("socket_buffer_bytes", "interface", "dscp")
@@ -74,7 +71,6 @@ class CellView:
     key: str
     name: str
     records: tuple[Record, ...]
-    """Its trials."""
     ceilings: Mapping[str, float]
     """Flow → its wire ceiling, bit/s; only known ceilings."""
     findings: tuple[CellFinding, ...]
@@ -239,7 +235,6 @@ class EffectiveSetting:
     effective: str
     """The effective value; empty if no host reports it."""
     differs: bool
-    """Whether the effective value differs from the requested one."""
 
 
 def effective_settings(
@@ -348,8 +343,7 @@ _RULES: Mapping[str, tuple[str, tuple[str, ...], Callable[[Any], Any]]] = {
     "server_receive": ("spin", ("server",), _waiting),
     "client_receive": ("spin", ("client",), _waiting),
 }
-"""Setting → (suffix of the value's name in a record, ends that report the value, function that
-converts the value to the form of the setting)."""
+"""Setting → (suffix in a record, ends that report it, conversion to the setting's form)."""
 
 
 _UNASKED: Mapping[str, str] = {

@@ -51,7 +51,6 @@ class Blank:
     details: tuple[str, ...]
     """The first few different details that the hosts reported."""
     more: int
-    """Number of further details."""
 
 
 @dataclass(frozen=True, slots=True)

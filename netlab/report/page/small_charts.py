@@ -55,8 +55,7 @@ class CellFinding:
     evidence: Mapping[str, float] = field(default_factory=dict)
     """Name → value; the name includes the unit, as in a record."""
     trials: tuple[int, ...] = ()
-    """The trials of the cell that show the finding; empty if the finding is not about single
-    trials."""
+    """The trials of the cell that show it; empty if it is not about single trials."""
 
     @property
     def is_warning(self) -> bool:
@@ -196,9 +195,7 @@ class SmallChart:
     mean: tuple[float, float, float] | None = None
     """(low, mean, high): the trials' mean with its 95 % interval, from three trials upwards."""
     limits: tuple[SeriesLevel, ...] = ()
-    """The limits that findings name."""
     marks: tuple[SeriesMark, ...] = ()
-    """The marks for findings with a time."""
     from_zero: bool = True
     """Whether the y axis begins at zero. If it does not, no line joins the points."""
 

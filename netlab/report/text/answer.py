@@ -18,7 +18,6 @@ from netlab.units import format_rate, format_seconds, plain_figures
 
 UNDER_LOAD = "latency_under_load"
 MOST_SENTENCES = 3
-"""Maximum number of findings that are printed."""
 
 
 def answer_of(folder: Path) -> str:
@@ -61,7 +60,6 @@ def _figures(run: Analysis) -> Iterator[str]:
 
 
 WIDTH = 60
-"""Width of the figure in columns."""
 LABEL = 12
 """Width of the names to the left of the figure, in columns."""
 BLOCKS = "▁▂▃▄▅▆▇█"

@@ -208,7 +208,6 @@ def _common(cell: PlannedCell) -> tuple[object, ...]:
 
 
 CALLED: Mapping[Kind, Message] = {kind: kind.limit for kind in Kind if kind.limit is not None}
-"""Kind of limit → its name in words."""
 
 Figures = Mapping[str, float]
 
@@ -366,7 +365,6 @@ _PARTS: Mapping[str, Message] = {
     "server_cpu_trip_ns": _("{time} with the server’s thread on a CPU"),
     "wait_trip_ns": _("{time} of waiting for a CPU"),
 }
-"""Name of a part → its words."""
 
 
 def parts(finding: Finding) -> Message:

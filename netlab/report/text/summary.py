@@ -18,11 +18,9 @@ NAME = "findings"
 
 MOST_LEADING = 5
 MOST_TOGETHER = 3
-"""Maximum number of outliers that a leading sentence states with figures. The sentence states only
-the number of the other outliers."""
+"""Maximum number of outliers with figures in a leading sentence; it counts the others."""
 MOST_NAMED, MOST_BRIEFLY = 8, 1
-"""Maximum number of groups in a list: in the leading sentences, and in the warnings at the page's
-top."""
+"""Maximum number of groups in a list: in leading sentences, and in the page's warnings."""
 MOST_LISTED = 200
 """Maximum number of findings in the table; a paragraph tells the reader if a run has more."""
 
