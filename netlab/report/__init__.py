@@ -111,7 +111,7 @@ class Report:
         from netlab.report.page.first import with_drawings
         from netlab.report.tables.charts import charts
         from netlab.report.tables.tables import overviews, sections
-        from netlab.report.write import write_files
+        from netlab.report.write import text, utf8, write_files
 
         run, worded, link = self.run, self.wording, self.run.plan.link
         forms = (PAGE_WIDE, COLUMN_WIDE) if self.narrow else (PAGE_WIDE,)
@@ -129,7 +129,10 @@ class Report:
             means = overviews(self.layout, link)
             tabled = sections(self.layout, link, imported=run.plan.source is not None)
             # Files for programs do not depend on the language, and always have the same units.
-            files = self._for_programs(means, tabled)
+            tables = [*means, *(table for section in tabled for table in section.tables)]
+            files = {TABLES: utf8(text.comma_separated(tables))}
+            if any(part.sheets or part.details for part in self.parts):
+                files[FIGURES] = utf8(text.figures(self.parts))
             means, tabled, further = self._for_eyes(means, tabled)
             of_further = tuple(chart for part in further for chart in part.charts)
             of_parts = drawing(of_further)
@@ -183,17 +186,6 @@ class Report:
             tuple(map(worded.of_section, tabled)),
             tuple(map(worded.of_part, parts)),
         )
-
-    def _for_programs(
-        self, means: Sequence[GridTable], tabled: Sequence[TableSection]
-    ) -> dict[str, bytes]:
-        from netlab.report.write import text, utf8
-
-        tables = [*means, *(table for section in tabled for table in section.tables)]
-        files = {TABLES: utf8(text.comma_separated(tables))}
-        if any(part.sheets or part.details for part in self.parts):
-            files[FIGURES] = utf8(text.figures(self.parts))
-        return files
 
     def _for_people(
         self,

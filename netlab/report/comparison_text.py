@@ -23,12 +23,6 @@ SCHEMA = 1
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 _ANYWAY = "NOT COMPARABLE, compared anyway"
-_COLUMNS = (
-    *("comparable", "baseline_run", "contender_run", "cell", "contender_cell", "label"),
-    *("quantity", "unit", "baseline", "contender", "ratio", "ratio_low", "ratio_high"),
-    *("baseline_trials", "contender_trials", "test", "p", "p_together", "smallest_difference"),
-    *("verdict", "in_words", "why_not"),
-)
 
 
 def as_text(compared: Compared, width: int | None = None) -> str:
@@ -50,11 +44,10 @@ def as_markdown(compared: Compared) -> str:
 
 def as_csv(compared: Compared) -> str:
     """CSV with a line a pair of cells and quantity: geometric means, unknown values empty."""
-    rows: list[list[object]] = [[*_COLUMNS]]
-    for row in _data(compared):
-        values = [row[name] for name in _COLUMNS]
-        rows.append([" ".join(v) if isinstance(v, list) else v for v in values])
-    return csv_text(map(csv_value, row) for row in rows)
+    rows = [*_data(compared)]
+    lines: list[list[object]] = [[*row] for row in rows[:1]]
+    lines += [[" ".join(v) if isinstance(v, list) else v for v in row.values()] for row in rows]
+    return csv_text(map(csv_value, line) for line in lines)
 
 
 def as_json(compared: Compared) -> str:
@@ -131,7 +124,7 @@ def _sheets(compared: Compared) -> tuple[Table, ...]:
 
 
 def _data(compared: Compared) -> Iterator[dict[str, Any]]:
-    """The values of each pair of cells and quantity, by the names in ``_COLUMNS``."""
+    """The values of each pair of cells and quantity: the columns of the CSV, in their order."""
     for contender, row in ((group.contender, r) for group in compared.groups for r in group.rows):
         aligned, verdict = row.aligned, row.verdict
         smallest = verdict.smallest_ratio

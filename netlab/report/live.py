@@ -77,7 +77,8 @@ def watch(
                 count = status_of(folder, RUN_CHECK).remaining if large else remaining(run.stored)
                 over = has_ended or not count
                 wording = wording_in(language)
-                reload_s = None if over else _reload_s(cost_s)
+                next_s = math.ceil(cost_s + _pause_s(cost_s))
+                reload_s = None if over else max(LEAST_RELOAD_S, next_s)
                 if large:
                     from netlab.report.large import report_of
 
@@ -124,10 +125,6 @@ def _end(count: int) -> str:
 
 def _pause_s(cost_s: float) -> float:
     return max(LEAST_PAUSE_S, cost_s * (1 / SHARE - 1))
-
-
-def _reload_s(cost_s: float) -> int:
-    return max(LEAST_RELOAD_S, math.ceil(cost_s + _pause_s(cost_s)))
 
 
 def _size_bytes(folder: Path) -> int:

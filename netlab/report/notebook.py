@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING
@@ -60,11 +61,7 @@ class LoadedRun(Analysis):
 
     @cached_property
     def _varied(self) -> list[str]:
-        """The settings in which cells differ, except ``ALWAYS``; ``message_bytes`` is always
-        included.
-
-        Settings that are no column of the frame are left out.
-        """
+        """The frame's columns of settings in which cells differ, and ``message_bytes``."""
         by_name: dict[str, set[object]] = {}
         for cell in self.plan.cells:
             for name, value in cell.settings.items():
@@ -76,10 +73,8 @@ class LoadedRun(Analysis):
 
     @property
     def _counted(self) -> str:
-        counts: dict[str, int] = {}
-        for _, _, record in self.stored.trials():
-            word = str(Status.PENDING if record is None else record.status)
-            counts[word] = counts.get(word, 0) + 1
+        records = (record for _, _, record in self.stored.trials())
+        counts = Counter(str(Status.PENDING if r is None else r.status) for r in records)
         trials = ", ".join(f"{count} {word}" for word, count in counts.items())
         return f"{many(len(self.plan.cells), 'cell')}; trials: {trials or 'none'}"
 
@@ -88,14 +83,10 @@ class LoadedRun(Analysis):
         warnings = sum(finding.severity == "warning" for finding in self.findings)
         notes = len(self.findings) - warnings
         first = next(iter(self._leading), "no findings")
-        return "\n".join(
-            [
-                f"{self.plan.title} ({self.path})",
-                self._counted,
-                first,
-                f"findings: {many(warnings, 'warning')}, {many(notes, 'note')}",
-                "see .summary(), .core, .frame, .findings, .plot(), .series(cell)",
-            ]
+        return (
+            f"{self.plan.title} ({self.path})\n{self._counted}\n{first}\n"
+            f"findings: {many(warnings, 'warning')}, {many(notes, 'note')}\n"
+            "see .summary(), .core, .frame, .findings, .plot(), .series(cell)"
         )
 
     def _repr_html_(self) -> str:

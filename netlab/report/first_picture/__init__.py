@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import islice
 
 from netlab.compare.align import Judged
 from netlab.ethernet import Link
@@ -57,18 +58,12 @@ def pictures(
         candidates.append(
             scenes.strip_picture(max(strips, key=lambda strip: increases[strip.name]))
         )
-    candidates += _named(diagrams, "payload-udp", "payload-")
-    candidates += _named(diagrams, "rate-without-loss-share")
-    forest = [picture for picture in (_forest(verdicts),) if picture is not None]
+    # The first chart that has one of these beginnings.
+    for beginnings in (("payload-udp", "payload-"), ("rate-without-loss-share",)):
+        named = (c for start in beginnings for c in diagrams if c.name.startswith(start))
+        candidates += [scenes.chart_picture(chart) for chart in islice(named, 1)]
+    forest = [*_forest(verdicts)]
     return (*candidates[: MOST - len(forest)], *forest)
-
-
-def _named(charts: Sequence[Chart], *beginnings: str) -> list[FirstPicture]:
-    for name in beginnings:
-        for chart in charts:
-            if chart.name.startswith(name):
-                return [scenes.chart_picture(chart)]
-    return []
 
 
 def _hosts(records: Sequence[Record]) -> list[FirstPicture]:
@@ -137,28 +132,22 @@ def _map(grids: Sequence[BinGrid], link: Link | None) -> FirstPicture:
         places += len(grid.rows) * len(grid.columns)
         if places > MOST_PLACES and panels:
             break
-        panels.append(_grid_panel(grid, link, None if has_ceilings else most))
+        wholes: dict[TableColumn, float | None] = {}
+        for column in grid.columns:
+            ceiling = ceiling_of(column, grid.column(column), link)
+            default = None if has_ceilings else most
+            wholes[column] = default if ceiling is None else ceiling.highest_bit_per_s
+        rows = tuple(setting_value(grid.row_setting, row) for row in grid.rows)
+        columns = tuple(column.words for column in grid.columns)
+        spots = (
+            tuple(_spot(grid, row, column, wholes[column]) for column in grid.columns)
+            for row in grid.rows
+        )
+        panels.append(HeatPanel(grid.brief_title, rows, columns, tuple(spots)))
     title = _("Share of the wire ceiling, %") if has_ceilings else _("Throughput")
     # The title already names shares of the ceiling, so the legend does not repeat them.
     of_what = "" if has_ceilings else _("% of the highest value of this run")
     return scenes.heat_picture(_partly(title, len(panels), len(grids)), panels, of_what=of_what)
-
-
-def _grid_panel(grid: BinGrid, link: Link | None, most: float | None) -> HeatPanel:
-    ceilings = {column: ceiling_of(column, grid.column(column), link) for column in grid.columns}
-    wholes = {
-        column: most if ceiling is None else ceiling.highest_bit_per_s
-        for column, ceiling in ceilings.items()
-    }
-    return HeatPanel(
-        grid.brief_title,
-        tuple(setting_value(grid.row_setting, row) for row in grid.rows),
-        tuple(column.words for column in grid.columns),
-        tuple(
-            tuple(_spot(grid, row, column, wholes[column]) for column in grid.columns)
-            for row in grid.rows
-        ),
-    )
 
 
 def _spot(
@@ -239,8 +228,8 @@ def _partly(title: Message, count: int, total: int) -> Message:
     return _("{title} (the first {shown} of {all})", title=title, shown=str(count), all=str(total))
 
 
-def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPicture | None:
-    """A row with ratio and interval for each pair of cells and quantity; ``None`` without rows."""
+def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> Iterator[FirstPicture]:
+    """A row with ratio and interval for each pair of cells and quantity."""
     rows: list[IntervalRow] = []
     count = total = 0
     for comparison, pairs in verdicts:
@@ -253,33 +242,25 @@ def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> FirstPic
             count += len(group)
             rows.append(IntervalRow(titled(comparison.name, quantity.name)))
             for pair in group:
-                verdict, aligned = pair.verdict, pair.aligned
-                words = in_words(
-                    verdict, quantity, taken_back=pair.taken_back, paired=aligned.paired
+                verdict, own = pair.verdict, pair.aligned
+                words = in_words(verdict, quantity, taken_back=pair.taken_back, paired=own.paired)
+                row = IntervalRow(
+                    *(own.label, verdict.ratio, verdict.low, verdict.high),
+                    shown=verdict.verdict == "different",
+                    description=titled(own.label, words, interval_words(verdict)),
+                    cell=own.cells[1],
                 )
-                rows.append(
-                    IntervalRow(
-                        aligned.label,
-                        *(verdict.ratio, verdict.low, verdict.high),
-                        shown=verdict.verdict == "different",
-                        description=titled(aligned.label, words, interval_words(verdict)),
-                        cell=aligned.cells[1],
-                    )
-                )
+                rows.append(row)
     if not rows:
-        return None
-    axis = scenes.Axis(
-        _("ratio, contender to baseline; shaded: equivalent"),
-        logarithmic=True,
-        level=1.0,
-        margin=(1 / (1 + MARGIN), 1 + MARGIN),
-    )
+        return
+    margin = 1 / (1 + MARGIN), 1 + MARGIN
+    label = _("ratio, contender to baseline; shaded: equivalent")
+    axis = scenes.Axis(label, logarithmic=True, level=1.0, margin=margin)
     title = _partly(_("Comparisons: ratio and 95 % interval"), count, total)
     meaning = _(
         "Filled: different, corrected for all comparisons of the run. Hollow: no difference shown."
     )
     if not any(row.shown for row in rows if row.middle is not None):
         meaning = _("Hollow: no difference shown, corrected for all comparisons of the run.")
-    return scenes.interval_picture(
-        title, joined(". ", [title, meaning]), rows, axis, (("", meaning),)
-    )
+    description = joined(". ", [title, meaning])
+    yield scenes.interval_picture(title, description, rows, axis, (("", meaning),))

@@ -126,15 +126,9 @@ def blanks(records: Iterable[Record]) -> tuple[Blank, ...]:
     reasons = []
     for sentence, group in sorted(groups.items(), key=lambda item: -len(item[1])):
         details = tuple(dict.fromkeys(record.detail for record in group if record.detail))
-        reasons.append(
-            Blank(
-                sentence=sentence,
-                trials=len(group),
-                pairings=joined(", ", dict.fromkeys(record.pairing for record in group)),
-                details=details[:_SHOWN_DETAILS],
-                more=max(0, len(details) - _SHOWN_DETAILS),
-            )
-        )
+        pairings = joined(", ", dict.fromkeys(record.pairing for record in group))
+        shown, more = details[:_SHOWN_DETAILS], max(0, len(details) - _SHOWN_DETAILS)
+        reasons.append(Blank(sentence, len(group), pairings, shown, more))
     return tuple(reasons)
 
 
@@ -145,9 +139,8 @@ def settings(records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
         # The values in all cells of the protocols for which any cell has the setting.
         protocols = {record.protocol for record in records if level(record, name) is not None}
         levels = levels_of((record for record in records if record.protocol in protocols), name)
-        rows.append(
-            (setting_name(name), joined(", ", (setting_value(name, value) for value in levels)))
-        )
+        words = joined(", ", (setting_value(name, value) for value in levels))
+        rows.append((setting_name(name), words))
     return tuple(rows)
 
 
@@ -193,15 +186,11 @@ def hosts(run: Run) -> tuple[HostFacts, ...]:
             for key, value in _mapping(described.get(name)).items()
             if value not in _NOTHING and value != before.get(key)
         )
-        facts_of_host = tuple(
-            HostFact(
-                str(fact),
-                as_words(before[fact]) if fact in before else "",
-                as_words(after[fact]) if fact in after else "",
-            )
-            for fact in dict.fromkeys([*before, *after])
-        )
-        hosts.append(HostFacts(name, found, facts_of_host))
+        noted = []
+        for fact in dict.fromkeys([*before, *after]):
+            words = (as_words(facts[fact]) if fact in facts else "" for facts in (before, after))
+            noted.append(HostFact(str(fact), *words))
+        hosts.append(HostFacts(name, found, tuple(noted)))
     return tuple(hosts)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from netlab.findings.finding import Finding, Kind, leading_kinds
@@ -77,14 +78,10 @@ def all_findings(run: Analysis) -> Part | None:
     if not findings:
         return None
     index = RunIndex(run)
-    warnings = sum(finding.severity == "warning" for finding in findings)
-    summary = [
-        _(
-            "{warnings}, {notes}.",
-            warnings=counted("{number} warning", "{number} warnings", warnings),
-            notes=counted("{number} note", "{number} notes", len(findings) - warnings),
-        )
-    ]
+    number = sum(finding.severity == "warning" for finding in findings)
+    warnings = counted("{number} warning", "{number} warnings", number)
+    notes = counted("{number} note", "{number} notes", len(findings) - number)
+    summary = [_("{warnings}, {notes}.", warnings=warnings, notes=notes)]
     if len(findings) > MOST_LISTED:
         summary.append(_("The table has the first {number}.", number=MOST_LISTED))
     columns: list[FigureColumn[Finding]] = [
@@ -103,9 +100,8 @@ def all_findings(run: Analysis) -> Part | None:
         columns,
         [(of_what(one.group) or _("the run"), "", one) for one in findings[:MOST_LISTED]],
     )
-    return Part(
-        name=NAME, title=_("Findings"), paragraphs=(joined(" ", summary), _MEANS), details=(sheet,)
-    )
+    paragraphs = joined(" ", summary), _MEANS
+    return Part(name=NAME, title=_("Findings"), paragraphs=paragraphs, details=(sheet,))
 
 
 def stated(run: Analysis) -> Part | None:
@@ -161,13 +157,11 @@ def _in_turn(findings: Sequence[Finding], index: RunIndex, most: int = MOST_NAME
         head = _("{where}: {statement}.", where=_named(same, most), statement=text)
     if not any(other_subjects):
         return head
-    names = _named(other_subjects, most)
-    likewise = (
-        _("Likewise, with other figures: {others}.", others=names)
-        if most > MOST_BRIEFLY
-        else _("Likewise: {others}.", others=names)
-    )
-    return joined(" ", (head, likewise))
+    likewise = _("Likewise: {others}.")
+    if most > MOST_BRIEFLY:
+        likewise = _("Likewise, with other figures: {others}.")
+    others = _named(other_subjects, most)
+    return joined(" ", (head, _(likewise.id, others=others)))
 
 
 def _blanks(findings: Sequence[Finding], index: RunIndex) -> Message:
@@ -175,15 +169,10 @@ def _blanks(findings: Sequence[Finding], index: RunIndex) -> Message:
     reasons: dict[Message, set[str]] = {}
     for finding in findings:
         reasons.setdefault(why(finding, begins=False), set()).update(finding.cells)
-    parts = [
-        _("{number}, {reason}", number=len(cells), reason=reason)
-        for reason, cells in reasons.items()
-    ]
-    return _(
-        "Of {cells}, these have no result: {reasons}.",
-        cells=counted("{number} cell", "{number} cells", len(index.cells)),
-        reasons=joined("; ", parts),
-    )
+    parts = [_("{number}, {reason}", number=len(own), reason=why) for why, own in reasons.items()]
+    cells = counted("{number} cell", "{number} cells", len(index.cells))
+    reasons_words = joined("; ", parts)
+    return _("Of {cells}, these have no result: {reasons}.", cells=cells, reasons=reasons_words)
 
 
 def _outliers(findings: Sequence[Finding], index: RunIndex) -> Message:
@@ -198,26 +187,20 @@ def _outliers(findings: Sequence[Finding], index: RunIndex) -> Message:
 def _ceiling(findings: Sequence[Finding], index: RunIndex) -> Message:
     """On the group with the lowest ceiling, rather with a fall: it may look like a host's fault."""
     full = [finding for finding in findings if finding.kind is Kind.WIRE_CEILING]
-    falls = {
-        _table_column(finding): finding
-        for finding in findings
-        if finding.kind is Kind.UNEXPLAINED_FALL
-    }
-    least = min(
-        full,
-        key=lambda finding: (
-            _table_column(finding) not in falls,
-            finding.evidence.get("ceiling_bit_per_s", float("inf")),
-        ),
-    )
+    # A fall and its ceiling are about the same column of a table.
+    column_of = attrgetter("group.pairing", "group.protocol", "group.message_bytes", "group.flow")
+    falls = {column_of(f): f for f in findings if f.kind is Kind.UNEXPLAINED_FALL}
+
+    def order(finding: Finding) -> tuple[bool, float]:
+        ceiling = finding.evidence.get("ceiling_bit_per_s", float("inf"))
+        return column_of(finding) not in falls, ceiling
+
+    least = min(full, key=order)
     text = sentence(least, index)
-    if _table_column(least) in falls:
-        text = _(
-            "{where}: {limit}; {fall}.",
-            where=of_what(least.group),
-            limit=statement(least, index),
-            fall=statement(falls[_table_column(least)], index),
-        )
+    if (fall := falls.get(column_of(least))) is not None:
+        limit, words = statement(least, index), statement(fall, index)
+        where = of_what(least.group)
+        text = _("{where}: {limit}; {fall}.", where=where, limit=limit, fall=words)
     count = len({finding.group for finding in full}) - 1
     if not count:
         return text
@@ -227,12 +210,6 @@ def _ceiling(findings: Sequence[Finding], index: RunIndex) -> Message:
         count,
     )
     return joined(" ", (text, columns))
-
-
-def _table_column(finding: Finding) -> tuple[object, ...]:
-    """The column of a table that a finding is about; equal for a fall and for its ceiling."""
-    group = finding.group
-    return group.pairing, group.protocol, group.message_bytes, group.flow
 
 
 def _comparisons(findings: Sequence[Finding], index: RunIndex) -> Message:
