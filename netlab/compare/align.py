@@ -68,10 +68,7 @@ class AlignedPair:
 
     @property
     def means(self) -> tuple[float | None, float | None]:
-        """Geometric means of the compared figures on both sides; ``None`` without a figure.
-
-        If no pair is complete, they are the means of all figures.
-        """
+        """Geometric means of the compared figures, or of all if no pair is complete."""
         old, new = (
             [math.log(value) for value in compared or available.values()]
             for compared, available in zip(

@@ -224,10 +224,7 @@ def _expected(
 def _read_expectations(
     run: Run, expect: Path | None, kinds: Collection[str] | None = None
 ) -> tuple[Expectation, ...]:
-    """The expectations of the file ``expect``; if it is ``None``, those of the run's matrix.
-
-    With ``kinds``, MatrixError if a forbidden kind of finding is not one of them.
-    """
+    """Those of a file, else of the matrix; MatrixError if none of ``kinds`` is forbidden."""
     if expect is not None:
         from netlab.config.matrix_file import load_expectations
 

@@ -262,11 +262,9 @@ class HeldRun:
         return (*points, *self.history.remarks)
 
     def judged(self, cell: str, worse_by: float) -> tuple[CheckVerdict, str]:
-        """Whether a cell of the run is no worse than the last segment of its history.
-
-        It is worse if a figure is outside of the range that the segment lets expect, and worse than
-        the segment's level by more than ``worse_by`` (a share). All figures of the run are judged
-        together.
+        """Whether a cell of the run is no worse than the last segment of its history: within the
+        range that the segment lets expect, or worse than its level by ``worse_by`` (a share) at
+        most. All figures of the run are judged together.
         """
         histories = [history for history in self.history.cells if history.quantity is not STACK]
         figures = {

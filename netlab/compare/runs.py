@@ -74,11 +74,7 @@ class Compared:
 def compare_runs(
     baseline: Run, contender: Run, *, anyway: bool = False, margin: float = MARGIN
 ) -> Compared:
-    """Compare every cell of two runs with its counterpart.
-
-    UsageError, with the differences, if the runs do not agree (unless ``anyway``), and if no cell
-    has a counterpart.
-    """
+    """Compare matching cells; UsageError without any, or if runs differ and not ``anyway``."""
     agreed = agreed_on(baseline, contender, anyway=anyway)
     rows = align.judge(align.align_runs(agreed.pairs, baseline.trials, contender.trials), margin)
     remarks = [f"changed between them: {change}" for change in changes(baseline, contender)]
@@ -109,9 +105,7 @@ def compare_levels(
     run: Run, axis: str, against: str | None = None, *, margin: float = MARGIN
 ) -> Compared:
     """Compare every level of an axis with the baseline: the first level, or ``against``.
-
-    UsageError for an axis that the run does not have, for an axis with a single level, and for an
-    unknown level.
+    UsageError for an unknown axis or level, and for an axis with a single level.
     """
     from netlab.config.settings import FIELD_OF, NAME_OF
 
@@ -183,10 +177,8 @@ def _levels(name: str, trials: Sequence[Record]) -> list[Level]:
 
 
 def changes(baseline: Run, contender: Run) -> tuple[str, ...]:
-    """One phrase per fact that differs between the runs, and one per run that has hosts of its own.
-
-    Facts that only one run has are left out. Only the first ``_SHOWN_CHANGES`` phrases are
-    returned; if there are more, a last phrase has their number.
+    """A phrase per fact of both runs that differs, and per run that has hosts of its own; after
+    ``_SHOWN_CHANGES`` phrases, the number of the others.
     """
     old, new = _known(baseline), _known(contender)
     phrases = []
@@ -299,9 +291,7 @@ def agreement(baseline: Plan, contender: Plan) -> Agreement:
 
 
 def identities(plan: Plan) -> dict[str, Hashable]:
-    """Key of each cell → what identifies the cell in every run: its kind of test, its pairing and
-    its settings. A setting that an older netlab lacked has its default.
-    """
+    """Key of each cell → what identifies it in every run: kind, pairing, settings."""
     cells = _matched_cells(plan)
     return {cell.key: (cell.kind, frozenset(cell.settings.items())) for cell in cells}
 

@@ -166,11 +166,7 @@ class Report:
     def _for_eyes(
         self, means: Sequence[GridTable], tabled: Sequence[TableSection]
     ) -> tuple[tuple[GridTable, ...], tuple[TableSection, ...], tuple[Part, ...]]:
-        """The tables and parts in the report's language, each table in one unit and with few
-        digits.
-
-        The figures of an imported run keep the unit and the digits of their document.
-        """
+        """The tables and parts in the report's language, each table in one unit and few digits."""
         from netlab.report.tables.digits import (
             align_digits,
             align_part_digits,
@@ -178,6 +174,7 @@ class Report:
         )
 
         worded, parts = self.wording, self.parts
+        # The figures of an imported run keep the unit and the digits of their document.
         if self.run.plan.source is None:
             means, tabled = [*map(align_digits, means)], [*map(align_section_digits, tabled)]
             parts = tuple(map(align_part_digits, parts))
@@ -309,12 +306,10 @@ def in_tables(records: Iterable[Record]) -> list[Record]:
 
 @contextmanager
 def forked_text(make: Callable[[], str], *, worth_it: bool) -> Iterator[Callable[[], str]]:
-    """Call ``make`` in a fork while the block runs. The block gets a function that returns the
-    text.
+    """Call ``make`` in a fork while the block runs; the block gets a function for the text.
 
-    The fork has the state of this process at the beginning of the block. If the fork cannot be made
-    or fails, or if ``worth_it`` is false, the function calls ``make`` in this process. No process
-    remains after the block, however the block ends.
+    The fork has the state of this process at the beginning of the block. If it cannot be made, is
+    not ``worth_it``, or fails, the function calls ``make`` here. No process outlives the block.
     """
     fork = _forked(make) if _CAN_COPY and worth_it else None
     if fork is None:

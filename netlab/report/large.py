@@ -115,9 +115,8 @@ def axes_of(cells: Iterable[PlannedCell]) -> tuple[CellAxis, ...]:
 def thinned(cells: Sequence[PlannedCell], most: int) -> tuple[PlannedCell, ...]:
     """At most so many of the cells, evenly spaced on their axes.
 
-    The axis with the most levels loses every second of its levels until the rest is small enough.
-    Servers and clients of named pairs are thinned alike, so that the remaining hosts are still
-    measured in both directions.
+    The axis with the most levels loses every second one until the rest is small enough. Servers and
+    clients are thinned alike, so that the remaining hosts are still measured in both directions.
     """
     left = tuple(cells)
     while len(left) > most:

@@ -45,12 +45,10 @@ def watch(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Keep the report of the run in ``folder`` current until the run is over.
+    """Keep the report in ``folder`` current until no trials remain or the run's writer has ended.
 
-    A run is over when no trials remain or when its writer, the process that measures, has ended.
-    Then the report is made one last time. However this function ends, the page no longer reloads
-    itself afterwards. Raises UsageError if there is no run, and StoreError if the run cannot be
-    read or the report cannot be written.
+    Then it is made one last time. However this function ends, the page no longer reloads itself.
+    UsageError without a run; StoreError if it cannot be read or the report cannot be written.
     """
     page = folder / PAGE
     shown_bytes: int | None = None

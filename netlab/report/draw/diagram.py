@@ -330,11 +330,8 @@ class _Row:
 
 
 def diagram_of(chart: Chart, form: Format) -> Figure:
-    """Return the chart as a matplotlib figure.
-
-    Call this function inside ``with style(form):`` of ``netlab.report.draw.plot``. All sizes are
-    computed before anything is placed, so that matplotlib need not lay the figure out again.
-    """
+    """The chart as a figure, made inside ``with style(form):``."""
+    # All sizes are computed before anything is placed: matplotlib need not lay it out again.
     room = _TICK_ROOM * form.left_inches
     ticks = tuple((x, lines_of(label, form.legend_pt, room)) for x, label in chart.x_ticks)
     chart = replace(chart, x_ticks=ticks)

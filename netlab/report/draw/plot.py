@@ -96,11 +96,7 @@ class Picture:
 
 
 def drawn_each(jobs: Iterable[Job]) -> Iterator[Picture]:
-    """Draw charts, each in the width of its job.
-
-    The next job is read only when the jobs before are drawn. ``style`` is entered once for
-    consecutive jobs of the same width.
-    """
+    """Draw each chart in its width; a job is read only when the jobs before it are drawn."""
     undated = {"CreationDate": None, "Creator": None, "Producer": None}
     for form, group in groupby(jobs, key=itemgetter(1)):
         with style(form):

@@ -153,11 +153,7 @@ def _map(grids: Sequence[BinGrid], link: Link | None) -> FirstPicture:
 def _spot(
     grid: BinGrid, row: LevelValue, column: TableColumn, reference_bit_per_s: float | None
 ) -> Spot | None:
-    """A place of the map: throughput as a share of ``reference_bit_per_s``.
-
-    If the reference is ``None`` (unknown), the place shows no share. Returns ``None`` if the run
-    does not plan such a cell.
-    """
+    """A place: throughput as a share of the reference, if known; ``None`` if not planned."""
     place = grid.bins.get((row, column))
     head = joined(", ", [grid.pairing, column.words, setting_value(grid.row_setting, row)])
     if place is None:

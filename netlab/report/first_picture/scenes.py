@@ -116,11 +116,8 @@ def _dot(x: float, y: float, radius: float, look: str, *, title: str = "", cell:
 def _words(
     x: float, y: float, text: str, look: str = "", *, room: float = 0, slant: bool = False
 ) -> Mark:
-    """A text. ``look`` is its style class, such as ``middle`` or ``end``.
-
-    If ``slant``, the text rises to the right. ``room``: width in pixels (0 means no limit). A text
-    that is longer after translation is shortened in its middle, and shown in full when the pointer
-    is over it.
+    """A text, level or rising to the right, in ``room`` pixels (0: no limit): if it is longer after
+    translation, it is shortened in its middle, and shown in full when the pointer is over it.
     """
     turn = [("transform", f"rotate(-50 {_short(x)} {_short(y)})")] if slant else []
     most = max(3, int(room / _LETTER)) if room else 0

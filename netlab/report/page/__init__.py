@@ -85,9 +85,7 @@ def cells_json(run: Analysis, records: Sequence[Record], wording: Wording) -> st
 
 
 def page(contents: Contents, wording: Wording) -> str:
-    """The page as HTML in the language of ``wording``, with placeholders for its drawings. All text
-    from hosts, people and files is escaped.
-    """
+    """The page as HTML with places for its drawings; all text is escaped."""
     run = contents.run
     hosts = coverage.hosts(run)
     charts = packed_charts(contents.charts)
@@ -118,9 +116,7 @@ def page(contents: Contents, wording: Wording) -> str:
 
 
 def plain_page(template: str, title: str, wording: Wording, **values: Any) -> str:
-    """A page without a script as HTML; its policy allows only its own style sheet. ``values`` are
-    for the template, in the language of ``wording``; all text from hosts and files is escaped.
-    """
+    """A page without a script; all text is escaped. ``values`` are for the template."""
     return (
         environment(HERE, wording)
         .get_template(template)
@@ -342,17 +338,14 @@ _SAME_HOST = _(
 
 
 def repeat_words(run: Run) -> tuple[str, ...]:
-    """Words of the command; empty for an imported run, which cannot be measured again.
-
-    A run that recorded its requested options is resumed. For an older run the command repeats all
-    options of the last session except the inventory, which the run did not record.
-    """
+    """Words of the command; empty for an imported run, which cannot be measured again."""
     plan = run.plan
     if plan.source is not None or not plan.matrix_text:
         return ()
     again = ("--redo", KEY)
     if any(note.kind == "asked" for note in run.stored.notes):
         return ("netlab", "resume", FOLDER, *again)
+    # An older run: all options of its last session except the inventory, which it did not record.
     overrides = run.sessions[-1].get("overrides") if run.sessions else None
     options = overrides.items() if isinstance(overrides, dict) else ()
     return (
@@ -429,11 +422,10 @@ def script_words(wording: Wording) -> str:
 
 
 def packed_charts(charts: Iterable[Chart | Strip | HeatMap]) -> str:
-    """Gzipped JSON in base64: an object for each chart, by the chart's name.
+    """Gzipped JSON in base64: an object for each chart, by name; the same charts, the same bytes.
 
-    The data comes from the same objects as the drawn pictures, so that both show the same figures.
-    Charts with bars, or with a line whose x values do not increase, are shown as pictures only. The
-    same charts give the same bytes. Empty if the script can draw none of the charts.
+    Charts with bars, or with a line whose x values do not increase, are shown as pictures only.
+    Empty if the script can draw none of the charts.
     """
     by_name = {chart.name: data for chart in charts if (data := _data(chart)) is not None}
     if not by_name:

@@ -37,10 +37,7 @@ _PLACE = re.compile(r'<img data-drawing="(\d+)"')
 def strip(
     run: Run, records: Sequence[Record], hosts: Sequence[HostFacts]
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """(name, values) of each fact: cells with a result, duration, link, netlab's version, hosts.
-
-    The duration is the time from the beginning of the first trial to the beginning of the last one.
-    """
+    """(name, values): cells with a result, first to last trial, link, tool, hosts."""
     cells = {record.cell: False for record in records}
     for record in records:
         cells[record.cell] |= record.status == Status.OK
@@ -106,11 +103,7 @@ def downloads(run: Run, files: Iterable[str], to_run: str = "") -> tuple[tuple[s
 
 
 def opening(plan: Plan, records: Sequence[Record]) -> tuple[str, ...]:
-    """Sentences on the tests, the varied settings, the pairings, the number and time of trials, and
-    their results.
-
-    A sentence whose facts are unknown is left out. An imported run has no hosts and no times.
-    """
+    """Sentences on tests, varied settings, pairings, times and results, if known."""
     subjects = []
     for test in dict.fromkeys(record.test for record in records):
         own = [record for record in records if record.test == test]

@@ -101,11 +101,7 @@ class SeriesLevel:
 def marks_of(
     records: Sequence[Record], flow: str, findings: Sequence[CellFinding]
 ) -> tuple[SeriesMark, ...]:
-    """The marks of one flow, for those findings of a cell that have a time.
-
-    ``records``: the cell's records whose status is ok. The marks are gaps without data, TCP's
-    recoveries after losses, and repeated dips; at most ``MOST_MARKS`` marks, in the order of time.
-    """
+    """The longest ``MOST_MARKS`` marks of a flow, in order of time; ``records`` have results."""
     kinds = {finding.kind: finding for finding in findings}
     marks: list[SeriesMark] = []
     for record in records:
@@ -206,12 +202,10 @@ def small_charts(
     marks: Mapping[str, tuple[SeriesMark, ...]] | None = None,
     limits: tuple[SeriesLevel, ...] = (),
 ) -> tuple[SmallChart, ...]:
-    """The charts of one cell, from the series that its trials recorded. If there is no series over
-    time, the charts show the figure of each trial instead, unless there is only one figure.
+    """The charts of one cell, from the series of its ``trials`` with a result; without a series
+    over time, from the figures of its trials. A damaged series is left out.
 
-    ``trials``: the trials whose status is ok. ``ceilings`` has the wire ceiling of each flow in
-    bit/s, ``marks`` the marks of each flow, ``limits`` the limits of a stream with a single flow. A
-    damaged series is left out.
+    ``ceilings``: by flow, in bit/s. ``marks``: by flow. ``limits``: of a stream with a single flow.
     """
     drawn = trials[:MAX_LINES]
     charts = [*_around_load(drawn)]

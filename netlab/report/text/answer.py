@@ -68,11 +68,7 @@ LOST = "×"
 
 
 def load_figure(timeline: LoadTimeline, width: int = WIDTH) -> Iterator[str]:
-    """A line of round trips, a line for each flow's rate, and a line with the phases.
-
-    A column of the first line shows a median of round trips, a column of the next lines a mean
-    rate. A column without a figure is blank.
-    """
+    """Lines of median round trips, of each flow's mean rates and of phases; unknown is blank."""
     end_s = max(trip.at_ns for trip in timeline.trips) / 1e9
     if end_s <= 0:
         return

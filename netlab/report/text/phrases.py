@@ -135,10 +135,7 @@ def time_words(time_ms: float) -> Message:
 
 
 def mean_ms(trials: Sequence[Record], name: str) -> float | None:
-    """The mean of a time over the trials; ``None`` if any trial lacks this time.
-
-    A mean of the other trials could mislead: the trial without a time may have been the slowest.
-    """
+    """The mean over the trials; ``None`` if any lacks this time: it may have been the slowest."""
     values = _numbers_ms(trials, name)
     return mean(values) if values and len(values) == len(trials) else None
 

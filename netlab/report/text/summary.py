@@ -140,11 +140,7 @@ _SEVERITIES: Mapping[str, Message] = {"warning": _("warning"), "note": _("note")
 
 
 def _in_turn(findings: Sequence[Finding], index: RunIndex, most: int = MOST_NAMED) -> Message:
-    """The first finding with its figures; then the names of the groups of all other findings.
-
-    Groups with the same statement are named together with the first group. Each of the two lists
-    has at most ``most`` names.
-    """
+    """The first finding with figures, the groups that are like it, and the names of all others."""
     first = findings[0]
     subject, text = of_what(first.group), statement(first, index)
     same: list[str] = [subject]
