@@ -330,7 +330,14 @@ def _interval_scene(rows: Sequence[IntervalRow], axis: Axis, wide: int) -> Scene
     above = longest * _LETTER > wide * (0.3 if wide == NARROW else 0.5)
     high = _ROW_HIGH - 4 if above else _ROW_HIGH
     margin = 8 if above else min(longest * _LETTER + 12, wide * 0.52)
-    scale = _interval_scale(rows, axis, margin, wide - 14)
+    values = [] if axis.level is None else [axis.level]
+    for row in rows:
+        own = (row.middle, row.low, row.high, *(row.inner or ()), *row.dots)
+        values += [value for value in own if value is not None]
+    least, most = min(values), max(values)
+    edge = 0.04 * (most - least) or 1.0
+    ends = (least / 1.08, most * 1.08) if axis.logarithmic else (least - edge, most + edge)
+    scale = _Scale(*ends, margin, wide - 14, logarithmic=axis.logarithmic)
     marks: list[Mark] = []
     y = 2.0
     for row in rows:
@@ -354,18 +361,6 @@ def _interval_scene(rows: Sequence[IntervalRow], axis: Axis, wide: int) -> Scene
         y += high
     behind = list(_behind(scale, axis, y, wide))
     return Scene(wide, round(y + _BELOW), (*behind, *marks))
-
-
-def _interval_scale(rows: Sequence[IntervalRow], axis: Axis, left: float, right: float) -> _Scale:
-    values = [] if axis.level is None else [axis.level]
-    for row in rows:
-        own = (row.middle, row.low, row.high, *(row.inner or ()), *row.dots)
-        values += [value for value in own if value is not None]
-    low, high = min(values), max(values)
-    if axis.logarithmic:
-        return _Scale(low / 1.08, high * 1.08, left, right, logarithmic=True)
-    edge = 0.04 * (high - low) or 1.0
-    return _Scale(low - edge, high + edge, left, right)
 
 
 def _behind(scale: _Scale, axis: Axis, bottom: float, wide: int) -> Iterator[Mark]:

@@ -300,9 +300,7 @@ def _reports(
 
 
 def _label(prefix: str, end: str) -> str:
-    if not prefix:
-        return _ENDS[end]
-    return _("{end} {way}", end=_ENDS[end], way=FLOWS[prefix])
+    return _("{end} {way}", end=_ENDS[end], way=FLOWS[prefix]) if prefix else _ENDS[end]
 
 
 def _in_words(name: str, reports: Sequence[tuple[str, Any]]) -> str:

@@ -16,7 +16,7 @@ from netlab.trial.figures import results_of
 from netlab.trial.record import FLOWS, by_cell
 from netlab.units import format_rate, format_seconds, plain_figures
 
-UNDER_LOAD = "latency_under_load"
+_UNDER_LOAD = "latency_under_load"
 MOST_SENTENCES = 3
 
 
@@ -44,17 +44,17 @@ def _figures(run: Analysis) -> Iterator[str]:
             text = f"{text}: {share_words(sample.throughput_bit_per_s, ceiling)}"
         yield text
     for record in results_of(run.records):
-        if record.test not in ("stream", UNDER_LOAD):
+        if record.test not in ("stream", _UNDER_LOAD):
             trips = TripTrial(record)
             if trips.mean_ns is not None:
                 yield f"{format_seconds(trips.mean_ns / 1e9)} a round trip, on average"
             if (histogram := trips.histogram("rtt_histogram")) is not None:
                 yield ", ".join(percentile_words(histogram))
-    loaded = results_of([trial for trial in run.trials if trial.test == UNDER_LOAD])
+    loaded = results_of([trial for trial in run.trials if trial.test == _UNDER_LOAD])
     for trials in by_cell(loaded).values():
         yield rise_words(trials)
     for record in run.records:
-        timeline = timeline_of(record) if record.test == UNDER_LOAD else None
+        timeline = timeline_of(record) if record.test == _UNDER_LOAD else None
         if timeline is not None:
             yield from load_figure(timeline)
 

@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from string import Formatter
 from typing import TYPE_CHECKING
 
@@ -477,10 +477,7 @@ _MEANS = (
 
 def _listed(texts: Iterable[str]) -> str:
     """Texts as one list, such as ``a and b and c``."""
-    text, *rest = texts
-    for following in rest:
-        text = _("{first} and {next}", first=text, next=following)
-    return text
+    return reduce(lambda text, further: _("{first} and {next}", first=text, next=further), texts)
 
 
 _ENDS = {
