@@ -236,7 +236,6 @@ SECOND = "second"
 ROUTER = "router"
 """Name of the forwarding device in the topology ``router``, also in the lab's inventory."""
 ACCOUNT = "netlab"
-"""The account for logins."""
 DEFAULT_QUEUE_FRAMES = 1000
 DEFAULT_DEVICE_QUEUE_FRAMES = 50
 """Queue of a router in frames: short enough to lose frames within a test of one second."""
@@ -275,7 +274,6 @@ class CableEnd:
     namespace: str
     interface: str
     addresses: tuple[str, ...]
-    """Addresses with prefix length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +284,6 @@ class Cable:
     """The host's end, then the end at the other host, the switch or the router."""
     mtu: int
     rate: float | None
-    """Rate in bit/s, as in LabOptions."""
     queue_frames: int
     software_checksums: bool
     device_rate: float | None = None

@@ -37,10 +37,8 @@ WINDOWS_PROGRAMS = {
     "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64",
     "setpriv": "util-linux",
 }
-"""Programs that Windows hosts need in addition."""
 
 SUDO_PROGRAMS = {"setpriv": "util-linux"}
-"""Programs that a lab with ``--sudo`` needs in addition."""
 
 FEDORA_PACKAGES = {
     "ip": "iproute",
@@ -69,7 +67,6 @@ class Missing:
 
     programs: tuple[str, ...]
     packages: tuple[str, ...]
-    """The Debian packages that contain the programs, each once."""
 
     def __bool__(self) -> bool:
         return bool(self.programs)
@@ -181,7 +178,6 @@ class Controller:
     """Where this machine keeps its CPU quotas."""
 
     folder: Path
-    """The folder that contains the folder of each group."""
     version: int
 
     @property

@@ -13,19 +13,8 @@ from typing import Any, Self
 from netlab import clock
 from netlab.errors import HostError, HostGone, ProbeError
 from netlab.experiment.hosts import Host
-from netlab.remote.answers import (
-    GONE,
-    STREAMING,
-    Allowance,
-    Answers,
-    ClockOffset,
-    Inbox,
-    Pending,
-    RecordReader,
-    bad_answer,
-    fastest,
-    request_line,
-)
+from netlab.remote import answers
+from netlab.remote.answers import ClockOffset, Inbox, Pending, request_line
 from netlab.remote.transport import Connections, LocalTransport, Process, Transport
 from netlab.terminal import excerpt
 from netlab.version import VERSION
@@ -92,7 +81,6 @@ THREAD = "heartbeats"
 a thousand threads, which wake 500 times a second."""
 
 TICK_S = 0.25
-"""Time between two looks at the agents."""
 
 Beat = Callable[[float], float | None]
 """Sends a heartbeat if one is due, without waiting for the host. Gets the time of the monotonic
@@ -106,14 +94,12 @@ class Heartbeats:
         self._lock = threading.Lock()
         self._due_s: dict[Beat, float] = {}
         """Beat → time of the monotonic clock at which it is called."""
-        self._is_running = False
 
     def add(self, beat: Beat, after_s: float) -> None:
         """Call ``beat`` for the first time after ``after_s``."""
         with self._lock:
+            begins = not self._due_s
             self._due_s[beat] = clock.monotonic() + after_s
-            begins = not self._is_running
-            self._is_running = True
         if begins:
             threading.Thread(target=self._run, name=THREAD, daemon=True).start()
 
@@ -138,12 +124,10 @@ class Heartbeats:
                     del self._due_s[beat]
                 else:
                     self._due_s[beat] = now_s + after_s
-            self._is_running = bool(self._due_s)
-            return self._is_running
+            return bool(self._due_s)
 
 
 HEARTBEATS = Heartbeats()
-
 
 PROTOCOL = 1
 HEARTBEAT_S = 2.0
@@ -157,7 +141,6 @@ ANSWER_S = 10.0
 CLOCK_S = 5.0
 """Time limit for measuring one clock offset; only its first exchange may take longer."""
 GOODBYE_S = 2.0
-"""Time for the agent to end after a `quit`."""
 SKIPPED_MOST = 1 << 20
 """Maximum total number of bytes outside of records; a login's banner is shorter."""
 HOST_BYTES_AT_ONCE, HOST_BYTES_PER_S = 16 << 20, 4 << 20
@@ -180,13 +163,13 @@ class Agent:
         self._machine = f"host {host.name}"
         self._network = ""
         self.skipped_lines = 0
-        """Number of received lines that are not records, such as a login's banner."""
+        """Number of received lines that are not records."""
         self._skipped_bytes = 0
         self.last_skipped = ""
         """The last such line, escaped and cut."""
         self._first_skipped = ""
-        self._bytes = Allowance(HOST_BYTES_AT_ONCE, HOST_BYTES_PER_S)
-        self._records = Allowance(HOST_RECORDS_AT_ONCE, HOST_RECORDS_PER_S)
+        self._bytes = answers.Allowance(HOST_BYTES_AT_ONCE, HOST_BYTES_PER_S)
+        self._records = answers.Allowance(HOST_RECORDS_AT_ONCE, HOST_RECORDS_PER_S)
         self._transport = transport
         self._process = process
         self._silence_s = SILENCE_S if silence_s is None else silence_s
@@ -262,13 +245,13 @@ class Agent:
         """Send a request. The reading thread passes its answers to ``inbox``, else to a queue."""
         with self._lock:
             self._number += 1
-            answers = Answers(verb, keys)
-            pending = Pending(self.host.name, str(self._number), inbox, answers)
+            valid = answers.Answers(verb, keys)
+            pending = Pending(self.host.name, str(self._number), inbox, valid)
             sentence = self._gone
             if sentence is None:
                 self._pending[pending.id] = pending
         if sentence is not None:
-            pending.deliver({"type": GONE, "detail": sentence})
+            pending.deliver({"type": answers.GONE, "detail": sentence})
             return pending
         try:
             with self._write_lock:
@@ -295,9 +278,7 @@ class Agent:
         return self._transport.start(argv)
 
     def clock_offset(self, enough_ns: int = 0) -> ClockOffset:
-        """The offset of the agent's clock, from the fastest of at most 16 exchanges. A bound of
-        ``enough_ns`` or less ends the exchanges.
-        """
+        """The offset of the agent's clock; ``enough_ns``: see ``answers.fastest``."""
 
         def exchange(timeout_s: float) -> ClockOffset:
             begin_ns = clock.monotonic_ns()
@@ -305,7 +286,7 @@ class Agent:
             end_ns = clock.monotonic_ns()
             return ClockOffset(host_ns - (begin_ns + end_ns) // 2, (end_ns - begin_ns + 1) // 2)
 
-        return fastest(exchange, first_s=ANSWER_S, all_s=CLOCK_S, enough_ns=enough_ns)
+        return answers.fastest(exchange, first_s=ANSWER_S, all_s=CLOCK_S, enough_ns=enough_ns)
 
     def close(self) -> None:
         """End the agent and close the connection. Safe to call again, and from another thread."""
@@ -384,18 +365,15 @@ class Agent:
 
     def _send(self, line: bytes, wait_s: float) -> None:
         """Write a line, unless another thread blocks the input for longer than ``wait_s``."""
-        if not self._write_lock.acquire(timeout=wait_s):
-            return
-        try:
-            self._process.write(line)
-            self._sent_at = clock.monotonic()
-        finally:
-            self._write_lock.release()
+        if self._write_lock.acquire(timeout=wait_s):
+            try:
+                self._process.write(line)
+                self._sent_at = clock.monotonic()
+            finally:
+                self._write_lock.release()
 
     def _beat(self, now_s: float) -> float | None:
-        """Send a heartbeat if nothing was sent for a while; detect a host that is silent. Returns
-        the seconds until the next call. Never waits: all agents share the calling thread.
-        """
+        """A ``Beat``: send a heartbeat if nothing was sent for a while; detect a silent host."""
         if self._closing.is_set() or self._gone is not None:
             return None
         silent_s = now_s - self._heard_at
@@ -426,7 +404,7 @@ class Agent:
         self._mark_lost(f"{self.host.name}: the connection broke ({error})")
 
     def _read(self) -> None:
-        reader = RecordReader()
+        reader = answers.RecordReader()
         try:
             while self._gone is None and (part := self._process.read()):
                 self._heard_at = now_s = clock.monotonic()
@@ -436,7 +414,7 @@ class Agent:
                     if self._gone is not None:
                         break
                     if isinstance(record, bytes):
-                        self._skip(record)
+                        self._skip(record)  # a login's banner
                     elif self._records.takes(1, now_s):
                         self._deliver(record, now_s)
                     else:
@@ -473,7 +451,7 @@ class Agent:
         checked = None if pending is None else pending.answers.checked(record, now_s)
         if pending is None or checked is None:
             return
-        if checked["type"] not in STREAMING:
+        if checked["type"] not in answers.STREAMING:
             with self._lock:
                 self._pending.pop(pending.id, None)
         pending.deliver(checked)
@@ -496,7 +474,7 @@ class Agent:
                 del self._pending[pending.id]
         self._mark_lost(f"{self.host.name}: {sentence}")
         for pending in tests:
-            pending.deliver(bad_answer({"id": pending.id}, f"it {sentence}"))
+            pending.deliver(answers.bad_answer({"id": pending.id}, f"it {sentence}"))
         self._process.kill()
 
     def _mark_lost(self, sentence: str) -> None:
@@ -505,7 +483,7 @@ class Agent:
             requests = list(self._pending.values())
             self._pending.clear()
         for pending in requests:
-            pending.deliver({"type": GONE, "detail": self._gone})
+            pending.deliver({"type": answers.GONE, "detail": self._gone})
 
 
 def _in_thread(call: Callable[..., None], *args: Any) -> None:

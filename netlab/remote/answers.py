@@ -196,7 +196,6 @@ _RATES = (
 
 _OF_HISTOGRAM = "_histogram_bits"
 _OF_ENTRY = ("entry", "program", "deadline_ns", "written_wall_ns")
-"""Keys that a `leftover` must have, unless it is damaged."""
 
 
 # The kinds of values. In Python, a bool is also an int; here, `true` is a flag and not a count.
@@ -393,7 +392,6 @@ result is stored, or are sent again and again."""
 _LOG = logging.getLogger(__name__)
 
 DETAIL_CHARACTERS = 500
-"""Length to which a host's own sentence about a fault is cut."""
 
 Inbox = Callable[["Pending", Mapping[str, Any]], None]
 
@@ -539,7 +537,6 @@ _PLAIN = re.compile(r"[A-Za-z0-9/:,.\[\]@+~=_-]+", re.ASCII)
 
 
 EXCHANGES = 16
-"""Maximum number of exchanges, of which the fastest counts."""
 
 
 @dataclass(frozen=True, slots=True)

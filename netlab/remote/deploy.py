@@ -26,15 +26,11 @@ from netlab.remote.transport import FileSeen, HostFiles, Process, Transport
 from netlab.terminal import excerpt
 
 if TYPE_CHECKING:
-    from netlab.remote.ssh import Answer, SshTransport
-
-if TYPE_CHECKING:
-    from netlab.remote.ssh import SshProcess, SshTransport
+    from netlab.remote.ssh import Answer, SshProcess, SshTransport
 
 FILE_COMMAND_S = 60.0
 """Time limit of a command, which may transfer a whole probe."""
 NOISE_MOST_BYTES = 1 << 20
-"""Maximum number of bytes that a login may print before and after an answer."""
 
 # A line of `ls -ldn`: type and permissions, possibly a sign for access lists, number of links,
 # owner, group, size, time, name.
@@ -121,10 +117,7 @@ class CommandFiles:
 
 
 def files_listed(output: str) -> Iterator[tuple[str, FileSeen]]:
-    """Yields the last word of each line of `ls -ldn`, and the attributes of the file.
-
-    The last word is the path, except for a symbolic link.
-    """
+    """Yields the path (for a link: another word) and attributes of each line of `ls -ldn`."""
     for kind, permissions, uid, size, tail in _LISTED.findall(output):
         # ``rwxr-x---`` → 0o750; the special bits are left out.
         bits = "".join("1" if letter in "rwxst" else "0" for letter in permissions)
@@ -133,27 +126,18 @@ def files_listed(output: str) -> Iterator[tuple[str, FileSeen]]:
 
 
 COMMAND_S = 20.0
-"""Time limit of a simple command, from its start to its end."""
 ANSWER_MOST_BYTES = 1 << 20
 
 UNAME = ("uname", "-s", "-m")
 """Command that every POSIX system answers in any shell."""
-
 ID = ("id", "-u")
-
 ECHO = (
-    "echo",
-    *("%OS%", "%PROCESSOR_ARCHITECTURE%"),
-    *("$env:OS", "$env:PROCESSOR_ARCHITECTURE"),
-    *("$OS", "$PROCESSOR_ARCHITECTURE"),
+    *("echo", "%OS%", "%PROCESSOR_ARCHITECTURE%"),
+    *("$env:OS", "$env:PROCESSOR_ARCHITECTURE", "$OS", "$PROCESSOR_ARCHITECTURE"),
 )
-"""Command for Windows: each shell replaces only the words in its own syntax by their values.
-
-uname cannot identify the shell: cmd.exe runs it, too, if Git's or Cygwin's programs are installed.
-"""
-
+"""Command for Windows: each shell replaces only the words in its own syntax by their values. uname
+cannot identify the shell: cmd.exe runs it, too, if Git's or Cygwin's programs are installed."""
 SYSTEMS = {"Linux": "L", "Darwin": "M", "FreeBSD": "F"}
-"""Output of `uname -s` → letter of the system."""
 
 
 class Shell(StrEnum):
@@ -212,23 +196,12 @@ def ask(host: Host, transport: SshTransport) -> Platform:
                 f"{host.name}: the login works, but no command ends in {COMMAND_S:g} s{so_far}; "
                 "does its shell wait for something (.bashrc, ForceCommand)?"
             ) from None
-        text = answer.text
         read = posix_platform if command == UNAME else windows_platform
-        platform = read(text)
-        if platform is not None:
+        if (platform := read(answer.text)) is not None:
             return platform
-        answers[command] = text[-200:] or answer.stderr[-200:]
+        answers[command] = answer.text[-200:] or answer.stderr[-200:]
     uname_words = repr(answers[UNAME]) if answers[UNAME] else "nothing"
     raise HostError(f"{host.name}: unknown system: `uname -s -m` printed {uname_words}")
-
-
-def user_id(transport: SshTransport) -> int | None:
-    """The user id of the login; ``None`` if the host does not report it."""
-    try:
-        answer = transport.answer(ID, most_bytes=ANSWER_MOST_BYTES, timeout_s=COMMAND_S)
-    except TimeoutError:
-        return None
-    return user_in(answer.text)
 
 
 def user_in(answer: str) -> int | None:
@@ -281,16 +254,13 @@ class FirstLook:
     files: Mapping[str, FileSeen]
     """Path of the folder and of each probe in it → the file."""
     sums: Mapping[str, str]
-    """Path of each probe → SHA-256 of its content."""
     old: frozenset[str]
     """Paths of the files whose last change is more than the given days ago."""
     mark: str
     process: SshProcess
 
     def holds(self, path: str, size_bytes: int, digest: str) -> bool:
-        """Whether the probe is installed as ``places`` would install it, and was used recently.
-        ``digest``: SHA-256 of its content, in hex.
-        """
+        """Whether the probe (``digest``: SHA-256) is installed as by ``places``, and not old."""
         folder, file = self.files.get(self.folder), self.files.get(path)
         if folder is None or file is None or path in self.old:
             return False
@@ -311,18 +281,13 @@ class FirstLook:
             # Wait for the agent: the shell would read whatever is sent before the agent starts.
             self.process.read_until(f"{self.mark}:agent", ANSWER_MOST_BYTES, LOOK_S)
         except OSError:
-            self.end()
+            self.process.kill()
             return None
         return self.process
 
-    def end(self) -> None:
-        """End the shell."""
-        self.process.kill()
-
 
 def first_look(host: Host, transport: SshTransport, folder: str, days: int) -> FirstLook | None:
-    """The facts from one command; ``None`` for a Windows host, if the command cannot be started, or
-    if the host does not answer as expected and in time.
+    """The facts from one command; ``None`` for Windows, or without the expected answer in time.
 
     ``folder``: the folder in which a probe would be. Files in it whose last change is more than
     ``days`` ago count as old. Raises HostGone if the connection ends.
@@ -374,7 +339,6 @@ DEPLOY_S = 120.0
 """Time limit for all places together; the time that the probe takes to start does not count."""
 TOO_LONG = "the probe could not be copied there in {:g} s"
 UPLOAD_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?\.[0-9a-f]{8}")
-"""Name of a file that an interrupted upload left."""
 PROBE_NAME = re.compile(r"netprobe-[0-9a-f]{16}(?:\.exe)?")
 PROBE_KEPT_S = 10.0
 """Time for which a probe that was found on this machine is used without another look at it."""
@@ -390,11 +354,9 @@ class ProbePlace:
     argv: tuple[str, ...]
     """Command that starts the agent. Its words need no quoting in any shell of the host."""
     binary: bytes
-    """Content of the file."""
     path: str
     """Path of the file as the host's system writes it, for messages."""
     process: Process | None = None
-    """The agent, if it was already started."""
 
 
 def places(
@@ -425,7 +387,7 @@ def places(
     if look is not None:
         path = f"{CACHE}/{name}"
         if not look.holds(path, len(binary), probe.digest):
-            look.end()
+            look.process.kill()
         elif (process := look.become_agent(path)) is not None:
             yield ProbePlace((path, "agent"), binary, path, process)
     files = _Files(host.name, transport, on_event)
@@ -470,12 +432,12 @@ class _Files:
             work(CommandFiles(self._transport, self._shown))
 
     def user_id(self) -> int:
-        """The user id of the login; if it is not reported, the id of the home's owner. The owner is
-        only the second choice: the home may belong to another user, or may not exist.
-        """
-        number = user_id(self._transport)
-        if number is not None:
-            return number
+        """The user id of the login; if it is not reported, the id of the home's owner."""
+        # The home may belong to another user, or may not exist.
+        with contextlib.suppress(TimeoutError):
+            answer = self._transport.answer(ID, most_bytes=ANSWER_MOST_BYTES, timeout_s=COMMAND_S)
+            if (number := user_in(answer.text)) is not None:
+                return number
         owners: list[int | None] = []
         self.use(lambda files: owners.append(files.seen(".").uid))
         if owners[-1] is None:
@@ -519,7 +481,6 @@ class _Probe:
     path: Path
     binary: bytes
     digest: str
-    """SHA-256 of the binary, in hex."""
     until_s: float
     """Time of the monotonic clock until which it is used for further hosts."""
 
@@ -528,9 +489,8 @@ _probes: dict[tuple[Callable[..., Path], tuple[str, ...]], _Probe] = {}
 
 
 def _found(find: Callable[..., Path], words: tuple[str, ...], on_event: OnEvent) -> _Probe:
-    """The probe that ``find`` finds. Hosts that are connected at the same time share it: a thousand
-    hosts need neither a thousand copies nor a thousand looks at the sources.
-    """
+    """The probe that ``find`` finds."""
+    # A thousand hosts need neither a thousand copies nor a thousand looks at the sources.
     probe = _probes.get((find, words))
     if probe is None or time.monotonic() > probe.until_s:
         path = find(*words, on_event)
@@ -569,7 +529,17 @@ def _put(files: HostFiles, directory: str, name: str, binary: bytes, uid: int | 
             with contextlib.suppress(OSError):
                 files.remove_folder(path)
         raise
-    _tidy(files, directory, name, old)
+    # Remove files of earlier runs: interrupted uploads, and probes not used for a long time.
+    unwanted = set(filter(UPLOAD_NAME.fullmatch, old))
+    if any(PROBE_NAME.fullmatch(file) and file != name for file in old):
+        unwanted |= set(filter(PROBE_NAME.fullmatch, _older(files, directory, PROBE_DAYS))) - {name}
+    for file in unwanted:
+        with contextlib.suppress(OSError):
+            files.remove(f"{directory}/{file}")
+    if name in old:
+        # Mark the probe as used, so that no run removes it.
+        with contextlib.suppress(OSError):
+            files.touch(f"{directory}/{name}")
 
 
 def _fill(files: HostFiles, path: str, binary: bytes, *, windows: bool) -> None:
@@ -592,23 +562,6 @@ def _fill(files: HostFiles, path: str, binary: bytes, *, windows: bool) -> None:
             raise
 
 
-def _tidy(files: HostFiles, directory: str, name: str, old: list[str]) -> None:
-    """Remove files of earlier runs: interrupted uploads, and probes not used for a long time.
-
-    ``old``: names of the files that were not changed for ``UPLOAD_DAYS``.
-    """
-    unwanted = set(filter(UPLOAD_NAME.fullmatch, old))
-    if any(PROBE_NAME.fullmatch(file) and file != name for file in old):
-        unwanted |= set(filter(PROBE_NAME.fullmatch, _older(files, directory, PROBE_DAYS))) - {name}
-    for file in unwanted:
-        with contextlib.suppress(OSError):
-            files.remove(f"{directory}/{file}")
-    if name in old:
-        # Mark the probe as used, so that no run removes it.
-        with contextlib.suppress(OSError):
-            files.touch(f"{directory}/{name}")
-
-
 def _older(files: HostFiles, directory: str, days: int) -> list[str]:
     try:
         return files.older(directory, days)
@@ -626,28 +579,23 @@ def _make_private(
     try:
         status = files.seen(directory)
     except OSError:
-        _make(files, directory, new_folders)
+        path = "/" if directory.startswith("/") else ""
+        for part in directory.strip("/").split("/"):
+            path += part
+            try:
+                files.make_folder(path)
+                new_folders.append(path)
+            except OSError as refused:
+                try:
+                    files.seen(path)
+                except OSError:
+                    raise refused from None
+            path += "/"
         status = files.seen(directory)
     if not stat.S_ISDIR(status.mode):
         raise OSError(f"{directory} is not a directory (links are not followed)")
     if uid is not None and (status.uid != uid or status.mode & 0o022):
         raise OSError(f"{directory} belongs to another user, or others may write there")
-
-
-def _make(files: HostFiles, directory: str, new_folders: list[str]) -> None:
-    path = "/" if directory.startswith("/") else ""
-    for part in directory.strip("/").split("/"):
-        path += part
-        try:
-            files.make_folder(path)
-        except OSError as refused:
-            try:
-                files.seen(path)
-            except OSError:
-                raise refused from None
-        else:
-            new_folders.append(path)
-        path += "/"
 
 
 def _is_there(files: HostFiles, path: str, binary: bytes, *, windows: bool = False) -> bool:

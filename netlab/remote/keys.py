@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import paramiko
 from paramiko.agent import AgentSSH, get_agent_connection
@@ -55,14 +55,10 @@ def in_time(work: Callable[[], T], seconds: float) -> T:
 
 
 WORDS_CHARACTERS = 200
-"""Length to which the text of an error is cut in a sentence."""
 
 
-class Closable(Protocol):
-    """A socket, a channel, an SSH connection."""
-
-    def close(self) -> object:
-        """Close it."""
+Closable = socket.socket | paramiko.Channel | paramiko.Transport
+"""What a login opens: a socket, a channel, an SSH connection."""
 
 
 class Chain:
@@ -146,14 +142,12 @@ class Endpoint:
     """A place to log in, with its settings in ~/.ssh/config."""
 
     shown: str
-    """Its name in sentences."""
     host: str
     port: int
     user: str
     key_names: tuple[str, ...]
     """Its possible names in known_hosts, the exact name first."""
     identities: tuple[Path, ...]
-    """Key files in the order to try."""
     named: bool
     """Whether the key files are configured; else they are OpenSSH's defaults."""
     only_named: bool
@@ -164,10 +158,9 @@ class Endpoint:
 
 
 def endpoint(host_label: str, target: SshTarget, identity: str | None = None) -> Endpoint:
-    """The endpoint of ``target``, with HostName, User, Port and so on from ~/.ssh/config.
+    """The endpoint of ``target`` by the inventory, else by ~/.ssh/config.
 
-    The inventory takes precedence. HostError if the file cannot be read, or if it requires
-    something that netlab does not do.
+    HostError if the file cannot be read, or requires something that netlab does not do.
     """
     home = Path.home() / ".ssh"
     config: dict[str, Any] = {}
@@ -199,42 +192,29 @@ def endpoint(host_label: str, target: SshTarget, identity: str | None = None) ->
     user = target.user or str(config.get("user", "")) or getpass.getuser()
     tokens = {"h": host, "k": alias or host, "n": target.host, "p": str(port), "r": user}
     tokens |= {"%": "%", "d": str(Path.home()), "u": getpass.getuser()}
-    files = _known_hosts(str(config.get("userknownhostsfile", "")), tokens)
+    files = tuple(_known_hosts(str(config.get("userknownhostsfile", "")), tokens))
     return Endpoint(
         shown=host_label,
         host=host,
         port=port,
         user=user,
-        key_names=(alias,) if alias else entry_names(host, port),
+        # In known_hosts: ``host`` for port 22, else ``[host]:port`` and ``host``.
+        key_names=(alias or host,) if alias or port == 22 else (f"[{host}]:{port}", host),
         identities=tuple(Path(name).expanduser() for name in identities),
         named=bool(identity_files),
         only_named=identity is not None or str(config.get("identitiesonly", "no")) == "yes",
-        known_hosts=(
-            *(files or (home / "known_hosts", home / "known_hosts2")),
-            *SYSTEM_KNOWN_HOSTS,
-        ),
+        known_hosts=(files or (home / "known_hosts", home / "known_hosts2")) + SYSTEM_KNOWN_HOSTS,
         jumps=jumps,
     )
 
 
-def entry_names(host: str, port: int) -> tuple[str, ...]:
-    """A host's names in known_hosts: ``host`` for port 22, else ``[host]:port`` and ``host``."""
-    return (host,) if port == 22 else (f"[{host}]:{port}", host)
-
-
-def _known_hosts(setting: str, tokens: Mapping[str, str]) -> tuple[Path, ...]:
-    """The files that a UserKnownHostsFile line names, as ``_lines`` writes the line; may be empty.
-
-    ``none`` becomes the null device, which has no keys.
-    """
-    names = [name for name in setting.split(_BETWEEN) if name]
-    paths = [
-        re.sub("%(.)", lambda match: tokens.get(match[1], match[0]), name)
-        if name.lower() != "none"
-        else os.devnull
-        for name in names
-    ]
-    return tuple(Path(os.path.expandvars(name)).expanduser() for name in paths)
+def _known_hosts(setting: str, tokens: Mapping[str, str]) -> Iterator[Path]:
+    """The files that a UserKnownHostsFile line names, as ``_lines`` writes the line."""
+    for name in filter(None, setting.split(_BETWEEN)):
+        path = re.sub("%(.)", lambda match: tokens.get(match[1], match[0]), name)
+        # The null device has no keys.
+        path = os.devnull if name.lower() == "none" else os.path.expandvars(path)
+        yield Path(path).expanduser()
 
 
 _INCLUDE = re.compile(r"\s*include(?:\s*=\s*|\s+)(.+)", re.IGNORECASE)
@@ -280,7 +260,6 @@ class KnownKey:
     where: str
     """``file:line``."""
     name: str
-    """The name of the host that the line matched."""
     revoked: bool
 
 
@@ -305,13 +284,10 @@ class HostKeys:
         self._pinned = pinned
         self._files = tuple(files)
         read = tuple(self._read())
-        self._revoked = tuple(known_key for known_key in read if known_key.revoked)
-        self._known = tuple(known_key for known_key in read if not known_key.revoked)
-
-    @property
-    def pinned_by_fingerprint(self) -> bool:
+        self._revoked = [known_key for known_key in read if known_key.revoked]
+        self._known = [known_key for known_key in read if not known_key.revoked]
+        self.pinned_by_fingerprint = pinned is not None and pinned.startswith("SHA256:")
         """Whether only a fingerprint is pinned: then the kind of the key is not known."""
-        return self._pinned is not None and self._pinned.startswith("SHA256:")
 
     def algorithms(self, offer: Iterable[str], without: Collection[str] = ()) -> tuple[str, ...]:
         """The algorithms to offer: those of known keys first, as only known keys can be checked.
@@ -333,19 +309,16 @@ class HostKeys:
         key_label = f"{key.get_name()} {fingerprint(key.asbytes())}"
         for known_key in self._revoked:
             if known_key.blob == blob:
-                raise HostKeyError(
-                    f"{self._shown}: its key {key_label} is revoked in {known_key.where}"
-                )
+                place = known_key.where
+                raise HostKeyError(f"{self._shown}: its key {key_label} is revoked in {place}")
         if self._pinned is not None:
             if self.pinned_by_fingerprint:
                 right = self._pinned.rstrip("=") == fingerprint(key.asbytes())
             else:
                 right = self._pinned.split()[1] == blob
             if not right:
-                raise HostKeyError(
-                    f"{self._shown}: its key is {key_label}, not the one that the inventory pins "
-                    "(host_key:)"
-                )
+                not_pinned = "not the one that the inventory pins (host_key:)"
+                raise HostKeyError(f"{self._shown}: its key is {key_label}, {not_pinned}")
             return
         if any(known_key.blob == blob for known_key in self._known):
             return
@@ -382,18 +355,15 @@ class HostKeys:
                 marker = words.pop(0) if words and words[0].startswith("@") else ""
                 if len(words) < 3 or words[0].startswith("#") or marker == "@cert-authority":
                     continue
-                name = next((name for name in self._names if _means(words[0], name)), None)
-                try:
+                with suppress(ValueError):
                     base64.b64decode(words[2], validate=True)
-                except ValueError:
-                    continue
-                if name is not None:
-                    position = f"{file}:{number}"
-                    yield KnownKey(words[1], words[2], position, name, marker == "@revoked")
+                    name = next((name for name in self._names if _means(words[0], name)), None)
+                    if name is not None:
+                        revoked = marker == "@revoked"
+                        yield KnownKey(words[1], words[2], f"{file}:{number}", name, revoked)
 
 
 def _signatures(kind: str) -> tuple[str, ...]:
-    """The signature algorithms of a kind of key."""
     return RSA if kind == "ssh-rsa" else (kind,)
 
 
@@ -417,7 +387,6 @@ def _means(patterns: str, name: str) -> bool:
 
 
 AGENT_S = 5.0
-"""Time for ssh-agent to list its keys."""
 TOUCH_S = 30.0
 """Time for ssh-agent to sign: a person may have to touch a key or to answer a dialog."""
 
@@ -509,7 +478,6 @@ class KeyFile:
     """The public key in the file next to it."""
     key: paramiko.PKey | None
     fault: str = ""
-    """Why there is no key, as a sentence."""
 
     @classmethod
     def read(cls, path: Path) -> KeyFile:
@@ -531,19 +499,16 @@ class KeyFile:
 
 
 class UserKeys:
-    """Keys to try at a host, each once, in OpenSSH's order: configured key files, the agent's keys,
-    default key files.
+    """Keys to try at a host (configured files, the agent's, default files, as OpenSSH), each once.
 
     If the agent holds the key of a file, the agent's key is used: the file may have a passphrase.
     """
 
     def __init__(self, place: Endpoint, files: Sequence[KeyFile], chain: Chain) -> None:
-        """``files``: the key files of ``place.identities``."""
         self._place = place
         self._files = files
         self.agent = KeyAgent(chain)
         self.hints: list[str] = []
-        """Hints for a person if no key is accepted."""
         self._held: dict[bytes, paramiko.AgentKey] = {}
         self._done: set[bytes] = set()
 

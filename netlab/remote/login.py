@@ -24,19 +24,7 @@ from netlab.build.binaries import OnEvent
 from netlab.errors import HostError, HostKeyError, HostRefused
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.remote import keys
-from netlab.remote.keys import (
-    AgentSilent,
-    Chain,
-    Closable,
-    Endpoint,
-    HostKeys,
-    KeyAgent,
-    KeyFile,
-    UserKeys,
-    endpoint,
-    in_time,
-    in_words,
-)
+from netlab.remote.keys import AgentSilent, Chain, Endpoint, KeyAgent, in_time, in_words
 from netlab.terminal import excerpt
 
 CONNECT_S = 10.0
@@ -44,19 +32,16 @@ CONNECT_S = 10.0
 USER_TIMEOUT_MS = 30_000
 """If sent data are not acknowledged for this long, the connection ends (RFC 5482)."""
 KEEPALIVE_S = 5
-"""A keep-alive is sent after the connection was idle for this long."""
 _TCP_OPTIONS = {
     "TCP_KEEPIDLE": KEEPALIVE_S,
     "TCP_KEEPINTVL": KEEPALIVE_S,
     "TCP_USER_TIMEOUT": USER_TIMEOUT_MS,
 }
-"""Options of a socket, of which a system may lack some."""
 
 FORBIDDEN = 1
 """SSH_OPEN_ADMINISTRATIVELY_PROHIBITED of RFC 4254."""
 
 Address = tuple[int, int, int, str, Any]
-"""An address as socket.getaddrinfo returns it."""
 
 
 def where(place: Endpoint) -> str:
@@ -116,14 +101,12 @@ def _addresses(place: Endpoint) -> list[Address]:
             lambda: socket.getaddrinfo(place.host, place.port, 0, socket.SOCK_STREAM), CONNECT_S
         )
     except TimeoutError:
-        raise HostError(
-            f"{place.shown}: the address of {place.host!r} was not found in {CONNECT_S:g} s"
-        ) from None
+        fault = f"the address of {place.host!r} was not found in {CONNECT_S:g} s"
     except (socket.gaierror, UnicodeError) as error:
-        raise HostError(
-            f"{place.shown}: no address for {place.host!r} ({in_words(error)})"
-        ) from None
-    return list(addresses)
+        fault = f"no address for {place.host!r} ({in_words(error)})"
+    else:
+        return list(addresses)
+    raise HostError(f"{place.shown}: {fault}")
 
 
 def _channel(place: Endpoint, jump: str, through: paramiko.Transport, chain: Chain) -> Any:
@@ -138,14 +121,12 @@ def _channel(place: Endpoint, jump: str, through: paramiko.Transport, chain: Cha
                 f"({error.text}): check AllowTcpForwarding, DisableForwarding and PermitOpen of "
                 "its sshd, and the options of your key in its authorized_keys"
             ) from None
-        raise HostError(
-            f"{place.shown}: {jump} cannot reach {where(place)} ({error.text})"
-        ) from None
+        fault = f"cannot reach {where(place)} ({error.text})"
+        raise HostError(f"{place.shown}: {jump} {fault}") from None
     except Exception as error:  # any error of paramiko's thread arrives here
         chain.check()
-        raise HostError(
-            f"{place.shown}: {jump} does not forward to {where(place)}: {in_words(error)}"
-        ) from None
+        fault = f"does not forward to {where(place)}: {in_words(error)}"
+        raise HostError(f"{place.shown}: {jump} {fault}") from None
     chain.hold(channel)
     return channel
 
@@ -160,7 +141,6 @@ answer."""
 SAY_S = 3.0
 """If ssh-agent takes longer than this, a message says what netlab waits for."""
 POLL_S = 0.1
-"""Interval at which a wait checks states that no event reports."""
 TRIES = 8
 """Number of tries: a server with many logins at once drops some (MaxStartups of sshd_config(5))."""
 REFUSED_TRIES = 2
@@ -168,7 +148,6 @@ REFUSED_TRIES = 2
 STAGGER_S = 0.25
 MAX_JUMPS = 8
 OFFER_CHARACTERS = 500
-"""Length to which a server's list of algorithms is cut in a message."""
 LOGINS_AT_ONCE = threading.BoundedSemaphore(4)
 """Limit of logins at a time: with more, each becomes slower, and sshd's MaxStartups is 10."""
 
@@ -200,7 +179,7 @@ def log_in(
             f"{host_label}: more than {MAX_JUMPS} jump hosts; does ProxyJump go in a circle?"
         )
     identity, host_key = (host.identity, host.host_key) if host else (None, None)
-    place = _read(host_label, "~/.ssh/config", lambda: endpoint(host_label, target, identity))
+    place = _read(host_label, "~/.ssh/config", lambda: keys.endpoint(host_label, target, identity))
     hop = jump_host
     for jump in place.jumps if jump_host is None else ():
         name = f"jump host {jump.host}"
@@ -209,12 +188,12 @@ def log_in(
     host_keys = _read(
         host_label,
         "known_hosts",
-        lambda: HostKeys(host_label, place.key_names, host_key, place.known_hosts),
+        lambda: keys.HostKeys(host_label, place.key_names, host_key, place.known_hosts),
     )
     # Read the keys before the login takes one of the few slots, so that reading delays no other
     # host.
     files = _read(
-        host_label, "its key files", lambda: [KeyFile.read(path) for path in place.identities]
+        host_label, "its key files", lambda: [keys.KeyFile.read(path) for path in place.identities]
     )
     chain.connections.append(_Login(place, host_keys, files, hop, chain, on_event).connection())
 
@@ -282,14 +261,14 @@ class _Login:
     def __init__(
         self,
         place: Endpoint,
-        keys: HostKeys,
-        files: Sequence[KeyFile],
+        host_keys: keys.HostKeys,
+        files: Sequence[keys.KeyFile],
         through: tuple[str, paramiko.Transport] | None,
         chain: Chain,
         on_event: OnEvent,
     ) -> None:
         self._place = place
-        self._keys = keys
+        self._keys = host_keys
         self._files = files
         self._through = through
         self._chain = chain
@@ -309,15 +288,13 @@ class _Login:
                     return self._logged_in(self._handshake())
             except ConnectionRefusedError:
                 if attempt >= REFUSED_TRIES:
-                    raise HostError(
-                        f"{host_label}: nobody listens at {address} (connection refused)"
-                    ) from None
+                    fault = f"nobody listens at {address} (connection refused)"
+                    raise HostError(f"{host_label}: {fault}") from None
             except _Dropped as error:
                 self._chain.check()
                 if attempt >= TRIES:
-                    raise HostError(
-                        f"{host_label}: {address} answers, but does not speak SSH: {error}"
-                    ) from None
+                    fault = f"{address} answers, but does not speak SSH: {error}"
+                    raise HostError(f"{host_label}: {fault}") from None
             # A random pause, so that many logins at one server do not retry at the same time.
             self._chain.pause(random.uniform(0.2, 1.0) * STAGGER_S * 1.5**attempt)  # noqa: S311
 
@@ -352,39 +329,32 @@ class _Login:
             options.key_types = self._keys.algorithms(options.key_types, without=self._wrong)
             connection.start_client(timeout=LOGIN_S)
             return connection, connection.get_remote_server_key()
-        except IncompatiblePeer as error:
-            self._forget(connection, way)
+        except Exception as error:  # a server can make paramiko raise nearly anything
+            self._chain.drop(connection)
+            self._chain.drop(way)
+            if not isinstance(error, IncompatiblePeer):
+                raise self._no_ssh(connection, error, time.monotonic() - began) from None
             if first_refusal is not None:
                 raise first_refusal from None
             raise HostRefused(_nothing_in_common(self._place, connection, error)) from None
-        except Exception as error:  # a server can make paramiko raise nearly anything
-            self._forget(connection, way)
-            raise self._no_ssh(connection, error, time.monotonic() - began) from None
-
-    def _forget(self, *items: Closable) -> None:
-        for item in items:
-            self._chain.drop(item)
 
     def _no_ssh(self, connection: _Connection, error: Exception, took_s: float) -> Exception:
         self._chain.check()
         subject = f"{self._place.shown}: {where(self._place)}"
-        greeting = connection.remote_version
-        if took_s >= CONNECT_S and not greeting:
-            return HostError(
-                f"{subject} accepts the connection, but sends no SSH greeting for {CONNECT_S:g} s"
-            )
-        if took_s >= LOGIN_S:
-            return HostError(
-                f"{subject} sends an SSH greeting ({greeting!r}), but exchanges no keys in "
-                f"{LOGIN_S:g} s"
-            )
-        return _Dropped(in_words(error))
+        if took_s >= CONNECT_S and not connection.remote_version:
+            sends = f"accepts the connection, but sends no SSH greeting for {CONNECT_S:g} s"
+        elif took_s >= LOGIN_S:
+            greeting = f"an SSH greeting ({connection.remote_version!r})"
+            sends = f"sends {greeting}, but exchanges no keys in {LOGIN_S:g} s"
+        else:
+            return _Dropped(in_words(error))
+        return HostError(f"{subject} {sends}")
 
     def _logged_in(self, connection: _Connection) -> paramiko.Transport:
         """Log in with the agent's keys and the key files; HostRefused if none is accepted."""
         place = self._place
         key_names: list[str] = []
-        user_keys = UserKeys(place, self._files, self._chain)
+        user_keys = keys.UserKeys(place, self._files, self._chain)
         hints = user_keys.hints
         try:
             for name, key in user_keys:
@@ -396,10 +366,8 @@ class _Login:
                     hints.append("it requires more than a key")
                     break
                 except BadAuthenticationType as error:
-                    methods = excerpt(", ".join(error.allowed_types))
-                    raise HostRefused(
-                        f"{place.shown}: it accepts no keys, only {methods}"
-                    ) from None
+                    refusal = f"accepts no keys, only {excerpt(', '.join(error.allowed_types))}"
+                    raise HostRefused(f"{place.shown}: it {refusal}") from None
                 except AuthenticationException:
                     continue
                 except HostError:
@@ -459,13 +427,12 @@ class _Login:
                 )
             if now - asked_at > keys.TOUCH_S:
                 raise _not_signed(place)
-        if connection.is_authenticated():
-            return
-        error = connection.get_exception()
-        self._chain.check()
-        if isinstance(error, AgentSilent):
-            raise _not_signed(place)
-        raise error or AuthenticationException("refused")
+        if not connection.is_authenticated():
+            error = connection.get_exception()
+            self._chain.check()
+            if isinstance(error, AgentSilent):
+                raise _not_signed(place)
+            raise error or AuthenticationException("refused")
 
 
 def _not_signed(place: Endpoint) -> HostError:

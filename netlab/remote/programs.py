@@ -13,11 +13,8 @@ from netlab.remote.agent import Agent
 from netlab.remote.answers import BAD_ANSWER, Pending, decimal
 
 STARTS_S = 10.0
-"""Time limit for a host to start a program."""
-
 ENDS_S = 5.0
 """Time after a program's deadline in which the agent must report the program's end."""
-
 STANDARD_OUTPUT, STANDARD_ERROR = 1, 2
 
 
@@ -43,28 +40,17 @@ class Program:
     """The agent's last record about it; ``None`` as long as it runs."""
 
     @classmethod
-    def start(cls, agent: Agent, words: Sequence[str], deadline_s: float) -> Program:
-        """Start a program and wait until it runs.
+    def start(
+        cls, agent: Agent, words: Sequence[str], deadline_s: float, entry: str | None = None
+    ) -> Program:
+        """Start a program, or the command of an ``entry`` of the undo log; wait until it runs.
 
         Raises ProbeError, for example ``program-missing``, and HostGone.
         """
-        return cls.start_by(agent, "run", keys_of(words, deadline_s), words, deadline_s)
-
-    @classmethod
-    def start_by(
-        cls,
-        agent: Agent,
-        verb: str,
-        keys: Mapping[str, Any],
-        words: Sequence[str],
-        deadline_s: float,
-    ) -> Program:
-        """Send a request that starts a program, and wait until the program runs.
-
-        ``words``: the words of the program; the first one names it in an error. Raises as
-        ``start``.
-        """
-        pending = agent.start(verb, **keys)
+        if entry is None:
+            pending = agent.start("run", **keys_of(words, deadline_s))
+        else:
+            pending = agent.start("undo", entry=entry)
         program = cls(agent, words, pending, clock.monotonic() + deadline_s + ENDS_S)
         try:
             pending.record(STARTS_S)
@@ -159,11 +145,8 @@ class Ended:
     signal: int | None
     """The signal that ended it, unless its deadline did."""
     killed: bool
-    """Whether its deadline ended it."""
     text: str
-    """What it printed to its standard output."""
     errors: str
-    """What it printed to its standard error."""
     is_cut: bool
     """Whether a part of the output was discarded; always false for a killed program (unknown)."""
 
@@ -190,12 +173,9 @@ def ended_by_deadline(program: Program) -> bool:
     """Wait for its end. Returns whether its deadline ended it. Raises as ``Program.wait``."""
     try:
         program.wait()
-    except ProbeError as error:
-        if error.word == "deadline":
+    except BaseException as error:
+        if isinstance(error, ProbeError) and error.word == "deadline":
             return True
-        program.abort()
-        raise
-    except BaseException:
         program.abort()
         raise
     return False
@@ -203,13 +183,9 @@ def ended_by_deadline(program: Program) -> bool:
 
 GUARD_S = 30.0
 """Time limit for a host to register a command: it syncs a file, and its disk may be slow."""
-
 LIST_S = 30.0
-"""Time limit for a host to list its leftovers."""
-
 LINES_MOST = 10
 """Of each output stream of a command that undoes a change, this many last lines are kept."""
-
 NOT_STARTED = 127
 """Exit code of a command whose program the host does not have; the agent uses the same one."""
 
@@ -225,7 +201,6 @@ class Undone:
     signal: int | None
     """The signal that ended it, unless its deadline did."""
     killed: bool
-    """Whether its deadline ended it."""
     output: str
     """The last lines that it printed: those of its standard output, then of its standard error."""
 
@@ -237,9 +212,7 @@ class Leftover:
     entry: str
     """Its id; empty if it is damaged."""
     file: str
-    """The path of its file on the host."""
     words: tuple[str, ...] = ()
-    """Its command; empty if it is damaged."""
     deadline_s: float = 0.0
     written_wall_ns: int = 0
     """When it was registered, by the host's clock."""
@@ -260,7 +233,6 @@ class Leftovers:
     entries: tuple[Leftover, ...] = ()
     """In the order in which they must be undone; damaged ones last."""
     left_out: int = 0
-    """Number of further entries, which the host did not list."""
     elsewhere: int = 0
     """Number of entries that were registered on another machine that shares the folder."""
 
@@ -276,8 +248,7 @@ def guard(agent: Agent, words: Sequence[str], deadline_s: float) -> str:
     Raises ProbeError if it is not registered, HostGone if the host is lost.
     """
     _check(agent)
-    keys = keys_of(words, deadline_s)
-    return str(agent.ask("guard", timeout_s=GUARD_S, **keys)["entry"])
+    return str(agent.ask("guard", timeout_s=GUARD_S, **keys_of(words, deadline_s))["entry"])
 
 
 def undo(agent: Agent, entry: str, deadline_s: float) -> Undone:
@@ -290,7 +261,7 @@ def undo(agent: Agent, entry: str, deadline_s: float) -> Undone:
     _check(agent)
     words = (f"entry {entry}",)
     try:
-        program = Program.start_by(agent, "undo", {"entry": entry}, words, deadline_s)
+        program = Program.start(agent, words, deadline_s, entry)
     except ProbeError as error:
         if error.word != "program-missing":
             raise
@@ -325,9 +296,8 @@ def leftovers(agent: Agent) -> Leftovers:
     while (record := pending.record(max(0.0, until - clock.monotonic())))["type"] == "leftover":
         entries.append(_leftover(record))
     if record["count"] != len(entries):
-        detail = (
-            f"its record leftovers has count {record['count']}, but {len(entries)} came before it"
-        )
+        counts = f"count {record['count']}, but {len(entries)} came before it"
+        detail = f"its record leftovers has {counts}"
         raise ProbeError(agent.host.name, BAD_ANSWER, detail=detail)
     return Leftovers(in_order(entries), record["left_out"], record["elsewhere"])
 

@@ -18,7 +18,6 @@ class LockOwner:
     """The holder of a host's lock: a run, and the session (netlab process) that measures for it."""
 
     run: str
-    """Id of the run."""
     session: str
     """Random id of the session: no other process has it."""
     folder: str
@@ -89,15 +88,12 @@ COUNTERS_S = 3.0
 
 
 class Far(Protocol):
-    """The peer in a check of the path: its host and its address."""
+    """The peer in a check of the path: its host's name and its test address."""
 
     @property
-    def name(self) -> str:
-        """Name of its host."""
-
+    def name(self) -> str: ...  # noqa: D102
     @property
-    def address(self) -> str:
-        """Its test address."""
+    def address(self) -> str: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +135,7 @@ def check_route(end: RouteEnd, peer: Far) -> Mapping[str, Any]:
 def check_counters(
     end: RouteEnd, peer: Far, first_facts: Mapping[str, Any], passed: set[str]
 ) -> str | None:
-    """Check that the counters of the route's interface include the packets of the check, in and
-    out.
+    """Check that the route's interface counted the packets of the check, in and out.
 
     ``passed``: the protocols whose packets arrived. Returns a sentence if the host does not report
     counters. Raises HostError if the counters do not include the packets.
@@ -172,18 +167,16 @@ def check_counters(
 
 def interface_of(facts: Mapping[str, Any], address: str) -> str | None:
     """The device that has ``address``, by ``addresses`` in the facts; ``None`` if none has it."""
-    return _entry_of(facts, address)[0]
+    plain = address.partition("%")[0]
+    devices = (name for name, local in addresses_in(facts) if local.partition("/")[0] == plain)
+    return next(devices, None)
 
 
 def prefix_of(facts: Mapping[str, Any], address: str) -> str | None:
     """``address`` with its prefix length, by ``addresses`` in the facts; ``None`` without it."""
-    return _entry_of(facts, address)[1]
-
-
-def _entry_of(facts: Mapping[str, Any], address: str) -> tuple[str, str] | tuple[None, None]:
     plain = address.partition("%")[0]
-    entries = ((d, local) for d, local in addresses_in(facts) if local.partition("/")[0] == plain)
-    return next(entries, (None, None))
+    locals_ = (local for _, local in addresses_in(facts) if local.partition("/")[0] == plain)
+    return next(locals_, None)
 
 
 def plain_addresses(facts: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ import re
 import struct
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -36,7 +37,6 @@ of its own, except a wait that cannot be interrupted, such as for the ssh-agent 
 CHANNEL_S = 10.0
 """Time for a host to open a channel, and to begin a command or a subsystem on it."""
 WRITE_S = 10.0
-"""Time for a command to accept input."""
 STATUS_S = 5.0
 """Time for a command's exit status to arrive after the end of its output."""
 FREED_S = 5.0
@@ -58,7 +58,6 @@ class Answer:
 
     stdout: bytes
     stderr: str
-    """The end of standard error."""
     status: int | None
     """Exit status; ``None`` if the host does not report it."""
 
@@ -84,10 +83,7 @@ class SshTransport:
         self._freed_at = float("-inf")
 
     def log_in(self, on_event: OnEvent = None) -> None:
-        """Connect; HostKeyError, HostRefused or HostError with a sentence if it fails.
-
-        ``on_event`` gets messages about slow steps, from another thread.
-        """
+        """Connect; HostKeyError, HostRefused or HostError with a sentence if it fails."""
         target = self._host.ssh
         if target is None:
             raise HostError(f"{self._shown} has no `ssh:`")
@@ -114,10 +110,8 @@ class SshTransport:
     def start(self, argv: Sequence[str]) -> SshProcess:
         """Run a command; its words must mean the same to every shell, without any quoting."""
         command = " ".join(argv)
-        return SshProcess(
-            self._channel(lambda channel: channel.exec_command(command), "runs no commands"),
-            self._freed,
-        )
+        channel = self._channel(lambda opened: opened.exec_command(command), "runs no commands")
+        return SshProcess(channel, self._freed)
 
     def answer(
         self, argv: Sequence[str], *, data: bytes = b"", most_bytes: int, timeout_s: float
@@ -130,13 +124,12 @@ class SshTransport:
         process = self.start(argv)
         give_up = time.monotonic() + timeout_s
         try:
-            # A command may end before it has read all its input, for example on a full disk.
             try:
                 process.write(data, timeout_s)
-            except TimeoutError:
-                raise
-            except OSError:
-                pass
+            except OSError as error:
+                # A command may end before it has read all its input, for example on a full disk.
+                if isinstance(error, TimeoutError):
+                    raise
             process.close_input()
             stdout = process.read_all(most_bytes, max(0.0, give_up - time.monotonic()))
             status = process.wait(max(0.0, min(STATUS_S, give_up - time.monotonic())))
@@ -152,10 +145,9 @@ class SshTransport:
     @contextmanager
     def sftp(self) -> Iterator[Sftp]:
         """An SFTP client; SftpBroken if the host offers no SFTP, or if it fails meanwhile."""
+        refusal = "has no SFTP subsystem"
         try:
-            channel = self._channel(
-                lambda channel: channel.invoke_subsystem("sftp"), "has no SFTP subsystem"
-            )
+            channel = self._channel(lambda opened: opened.invoke_subsystem("sftp"), refusal)
         except HostGone:
             raise
         except HostError as error:
@@ -163,8 +155,7 @@ class SshTransport:
         try:
             yield Sftp(channel, self._shown)
         finally:
-            with suppress(*BROKEN):
-                channel.close()
+            _close(channel)
             self._freed()
 
     @contextmanager
@@ -193,16 +184,11 @@ class SshTransport:
     def _channel(self, begin: Callable[[paramiko.Channel], None], refusal: str) -> paramiko.Channel:
         """Open a channel and call ``begin`` with it; HostGone, or HostError if the host refuses."""
         channel = self._session()
-
-        def close() -> None:
-            with suppress(*BROKEN):
-                channel.close()
-
-        with _time_limit(CHANNEL_S, close) as expired:
+        with _time_limit(CHANNEL_S, lambda: _close(channel)) as expired:
             try:
                 begin(channel)
             except Exception as error:  # any error of paramiko's thread arrives here
-                close()
+                _close(channel)
                 self._check()
                 if expired.is_set():
                     sentence = f"{self._shown}: it does not start a program within {CHANNEL_S:g} s"
@@ -307,10 +293,7 @@ class SshProcess:
         return answer
 
     def read_until(self, mark: str, most_bytes: int, timeout_s: float) -> bytes:
-        """The output before a line that ends with ``mark``; this line is read as well.
-
-        TimeoutError if it takes too long, OSError if the output ends or exceeds the limit first.
-        """
+        """The output up to a line that ends with ``mark``; TimeoutError, or OSError at the end."""
         give_up = time.monotonic() + timeout_s
         pattern = re.compile(re.escape(mark.encode("ascii")) + rb"\r?\n")
         output = b""
@@ -354,10 +337,14 @@ class SshProcess:
 
     def kill(self) -> None:
         """Close the channel, which also ends the program's input."""
-        with suppress(*BROKEN):
-            self._channel.close()
+        _close(self._channel)
         self._on_end()
         self._drain.join(1.0)
+
+
+def _close(channel: paramiko.Channel) -> None:
+    with suppress(*BROKEN):
+        channel.close()
 
 
 @contextmanager
@@ -387,7 +374,6 @@ def _as_os_error() -> Iterator[None]:
 
 
 REPLY_S = 10.0
-"""Time limit of a whole reply."""
 PACKET_MOST_BYTES = 1 << 18
 """Maximum length of a packet, as in OpenSSH."""
 PIECE_BYTES = 1 << 15
@@ -430,11 +416,6 @@ class Sftp:
         if kind != _VERSION:
             raise self._broken(f"begins with a packet of the wrong type, {kind}")
 
-    def close(self) -> None:
-        """End the session."""
-        with suppress(*BROKEN):
-            self._channel.close()
-
     # The methods of HostFiles
 
     def seen(self, path: str) -> FileSeen:
@@ -451,29 +432,25 @@ class Sftp:
 
     def read(self, path: str, size_bytes: int) -> bytes:
         """As in HostFiles; a file that has become shorter is returned as it is."""
-        with self._open(path, _FOR_READING) as handle:
-            return self._pieces(handle, size_bytes)
-
-    def _pieces(self, handle: bytes, size_bytes: int) -> bytes:
-        offsets = iter(range(0, size_bytes, PIECE_BYTES))
+        starts = range(0, size_bytes, PIECE_BYTES)
+        wanted = deque((at, min(PIECE_BYTES, size_bytes - at)) for at in starts)
         underway: dict[int, tuple[int, int]] = {}
         pieces: dict[int, bytes] = {}
-        while True:
-            for offset in offsets:
-                self._ask_piece(handle, offset, min(PIECE_BYTES, size_bytes - offset), underway)
-                if len(underway) >= UNDERWAY_MOST:
-                    break
-            if not underway:
-                break
-            request = next(iter(underway))
-            offset, length = underway.pop(request)
-            kind, reply = self._reply(request)
-            if kind == _STATUS and _status(reply) == _EOF:
-                continue
-            data = self._parsed(_Fields.text, self._checked(kind, reply, _DATA))
-            pieces[offset] = data
-            if 0 < len(data) < length:
-                self._ask_piece(handle, offset + len(data), length - len(data), underway)
+        with self._open(path, _FOR_READING) as handle:
+            while wanted or underway:
+                while wanted and len(underway) < UNDERWAY_MOST:
+                    piece = wanted.popleft()
+                    fields = _text(handle) + struct.pack(">QI", *piece)
+                    underway[self._request(_READ, fields)] = piece
+                request = next(iter(underway))
+                offset, length = underway.pop(request)
+                kind, reply = self._reply(request)
+                if kind == _STATUS and _status(reply) == _EOF:
+                    continue
+                data = self._parsed(_Fields.text, self._checked(kind, reply, _DATA))
+                pieces[offset] = data
+                if 0 < len(data) < length:
+                    wanted.appendleft((offset + len(data), length - len(data)))
         return b"".join(data for _, data in sorted(pieces.items()))
 
     def write(self, path: str, data: bytes) -> None:
@@ -527,15 +504,12 @@ class Sftp:
                 raise self._broken(f"lists more than {ENTRIES_MOST} files of a folder")
         self._ask(_CLOSE, _text(handle))
         return [
-            name
-            for name, status in entries
-            if status.changed_s is not None and status.changed_s < limit
+            name for name, file in entries if file.changed_s is not None and file.changed_s < limit
         ]
 
     def whole_path(self, path: str) -> str:
         """The absolute path, as SFTP writes it."""
-        reply = self._ask(_REALPATH, _text(path), _NAME)
-        names = self._parsed(_Fields.names, reply)
+        names = self._parsed(_Fields.names, self._ask(_REALPATH, _text(path), _NAME))
         return names[0][0] if names else path
 
     # Requests and replies
@@ -553,12 +527,6 @@ class Sftp:
                 self._ask(_CLOSE, _text(handle))
             raise
         self._ask(_CLOSE, _text(handle))
-
-    def _ask_piece(
-        self, handle: bytes, offset: int, size: int, underway: dict[int, tuple[int, int]]
-    ) -> None:
-        request = self._request(_READ, _text(handle) + struct.pack(">QI", offset, size))
-        underway[request] = offset, size
 
     def _ask(self, kind: int, fields: bytes, reply_kind: int = _STATUS) -> bytes:
         """Send a request; returns the reply of ``reply_kind``, raises OSError for a refusal."""
@@ -627,7 +595,7 @@ class Sftp:
         return bytes(read)
 
     def _broken(self, fault: str) -> SftpBroken:
-        self.close()
+        _close(self._channel)
         return SftpBroken(f"{self._shown}: its SFTP server {fault}")
 
     def _parsed(self, read: Callable[[_Fields], T], packet: bytes) -> T:

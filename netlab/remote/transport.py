@@ -15,7 +15,6 @@ from netlab.errors import HostError, HostGone
 from netlab.experiment.hosts import Host
 
 STDERR_KEPT_BYTES = 65536
-"""Number of bytes at the end of standard error that are kept."""
 
 LAST_WORDS_S = 0.5
 """Time for the last output of a program to arrive after its end is known."""
@@ -84,7 +83,6 @@ class Tail:
 
 
 KILLED_S = 5.0
-"""Time for a killed process to end."""
 
 
 class LocalTransport:

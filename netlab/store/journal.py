@@ -92,7 +92,6 @@ class JournalLine:
     """One intact line of a journal."""
 
     number: int
-    """Number of the line in the file, from 1."""
     data: dict[str, Any]
     text: str
     """The JSON as it is in the file."""
@@ -103,7 +102,6 @@ class Damage:
     """One damaged place of a journal."""
 
     line: int
-    """Number of the line, from 1."""
     message: str
     torn: bool = False
     """Whether the end of the line is missing: a write was cut off, or is not complete yet."""
@@ -341,7 +339,6 @@ _LONGEST_SHARED = 64
 _CODES, _SIZES = "BHIQq", (1 << 8, 1 << 16, 1 << 32, 1 << 64)
 """Type codes of an array, and the first value that is too large for each unsigned one."""
 COUNTS = frozenset("BHIQ")
-"""The type codes of whole numbers of 0 or more."""
 _MOST_SETS = 4096
 """Maximum number of sets of names that are shared; further records have their own copy."""
 
@@ -484,12 +481,10 @@ def all_shared(data: Any) -> Any:
 
 
 MAX_NOTE_DEPTH = 16
-"""Deepest nesting of a note's data."""
 MAX_NUMBER = 2**31
 """Numbers of trials and attempts are below this limit."""
 
 TrialKey = tuple[str, int]
-"""A cell's key and the trial's number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,7 +505,6 @@ class Note:
     """Wall clock of the machine that ran netlab, ISO 8601, UTC."""
     data: Mapping[str, Any]
     line: int
-    """Line number in the journal, from 1."""
 
 
 Keep = Callable[[Record], Record]

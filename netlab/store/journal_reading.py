@@ -97,7 +97,6 @@ class Gathered:
     index: TrialIndex | None = None
     """The records in segments; ``None``: all lines were read."""
     records: list[Record] = field(default_factory=list)
-    """The records of the lines that were read."""
     notes: list[Note] = field(default_factory=list)
     damage: list[Damage] = field(default_factory=list)
     latest: MutableMapping[TrialKey, Record] = field(default_factory=dict)
@@ -319,7 +318,6 @@ _PAUSE_S = 0.05
 because of this, so it tries several times."""
 
 _MOST_SHOWN = 400
-"""Maximum number of characters of a holder's description that are shown."""
 
 
 class WriterLock:

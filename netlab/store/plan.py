@@ -21,7 +21,6 @@ from netlab.version import VERSION
 _FORMAT = "netlab-run"
 _ABSENT = object()
 _MAX_TRIALS = 10**6
-"""Maximum number of trials of a matrix."""
 _LARGEST = 2**53
 _CELLS = '\n "cells": [\n'
 """Where the cells begin in a run.json: its last part."""
@@ -61,7 +60,6 @@ class Plan:
     """A longer path; the findings estimate whether TCP would fill it. Plans that differ only in
     their target count as the same."""
     source: str | None = None
-    """The document that the records were imported from."""
 
     def rule_of(self, cell: PlannedCell) -> int | StopRule:
         """The number of trials of a cell, or the rule that ends them."""
@@ -320,7 +318,6 @@ def _show(value: object) -> str:
 
 
 KEY = "stated"
-"""Key in the plan's content."""
 
 STATED = "stated"
 """Value of ``when`` in a note of the journal with stated facts of a host."""

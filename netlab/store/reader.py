@@ -87,7 +87,6 @@ LOCK = "lock"
 
 MAX_HEADER_BYTES = 128 << 20
 MAX_MATRIX_BYTES = 2 << 20  # netlab.config accepts half of it
-"""Maximum length of a matrix file; netlab writes no longer file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,12 +317,10 @@ class RunStatus:
     not_tight: tuple[str, ...]
     """Keys of the cells that had all their trials and still are not precise enough."""
     until: StopRule | None
-    """The rule that ends a cell's trials when its mean is precise; ``None`` without such a rule."""
     quiet: StealRule | None
     """The rule by which the last session repeated disturbed trials (a hypervisor stole CPU time
     from a host); ``None`` if the session had no such rule."""
     disturbed: int
-    """Number of trials whose valid record was disturbed."""
     disturbed_again: int
     """Number of disturbed trials that a resumed run repeats."""
     writer: str | None

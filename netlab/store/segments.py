@@ -91,7 +91,6 @@ class Segment:
     end_bytes: int
     """The bytes of the journal that it covers: whole lines."""
     first_line: int
-    """Number of the first line."""
     lines: int
     rows: int
     damages: int
@@ -101,9 +100,7 @@ class Segment:
     of this segment replace.
     """
     last: LinePlace
-    """The last line that it covers."""
     last_crc32: int
-    """Checksum of all bytes of the last line."""
     others: tuple[LinePlace, ...]
     """The lines that are read in the journal itself: notes, damage, records of no planned trial.
     The beginnings of attempts whose record is in the segment are left out."""
@@ -302,7 +299,6 @@ class TrialIndex:
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         self._columns = columns
         self._outlines: dict[int, dict[str, pa.ChunkedArray]] = {}
-        """Place of a segment → its columns of outlines, after their first use."""
         self._ordinals = columns["ordinal"]
         total = int(self._first[-1])
         self._row_of = np.full(total, -1, dtype=np.int64)
