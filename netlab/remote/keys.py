@@ -317,8 +317,10 @@ class HostKeys:
             else:
                 right = self._pinned.split()[1] == blob
             if not right:
-                not_pinned = "not the one that the inventory pins (host_key:)"
-                raise HostKeyError(f"{self._shown}: its key is {key_label}, {not_pinned}")
+                raise HostKeyError(
+                    f"{self._shown}: its key is {key_label}, not the one that the inventory pins "
+                    "(host_key:)"
+                )
             return
         if any(known_key.blob == blob for known_key in self._known):
             return

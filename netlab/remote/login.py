@@ -101,12 +101,12 @@ def _addresses(place: Endpoint) -> list[Address]:
             lambda: socket.getaddrinfo(place.host, place.port, 0, socket.SOCK_STREAM), CONNECT_S
         )
     except TimeoutError:
-        fault = f"the address of {place.host!r} was not found in {CONNECT_S:g} s"
+        fault = f"{place.shown}: the address of {place.host!r} was not found in {CONNECT_S:g} s"
     except (socket.gaierror, UnicodeError) as error:
-        fault = f"no address for {place.host!r} ({in_words(error)})"
+        fault = f"{place.shown}: no address for {place.host!r} ({in_words(error)})"
     else:
         return list(addresses)
-    raise HostError(f"{place.shown}: {fault}")
+    raise HostError(fault)
 
 
 def _channel(place: Endpoint, jump: str, through: paramiko.Transport, chain: Chain) -> Any:
@@ -121,12 +121,13 @@ def _channel(place: Endpoint, jump: str, through: paramiko.Transport, chain: Cha
                 f"({error.text}): check AllowTcpForwarding, DisableForwarding and PermitOpen of "
                 "its sshd, and the options of your key in its authorized_keys"
             ) from None
-        fault = f"cannot reach {where(place)} ({error.text})"
-        raise HostError(f"{place.shown}: {jump} {fault}") from None
+        fault = f"{place.shown}: {jump} cannot reach {where(place)} ({error.text})"
+        raise HostError(fault) from None
     except Exception as error:  # any error of paramiko's thread arrives here
         chain.check()
-        fault = f"does not forward to {where(place)}: {in_words(error)}"
-        raise HostError(f"{place.shown}: {jump} {fault}") from None
+        cause = in_words(error)
+        fault = f"{place.shown}: {jump} does not forward to {where(place)}: {cause}"
+        raise HostError(fault) from None
     chain.hold(channel)
     return channel
 
@@ -288,13 +289,15 @@ class _Login:
                     return self._logged_in(self._handshake())
             except ConnectionRefusedError:
                 if attempt >= REFUSED_TRIES:
-                    fault = f"nobody listens at {address} (connection refused)"
-                    raise HostError(f"{host_label}: {fault}") from None
+                    raise HostError(
+                        f"{host_label}: nobody listens at {address} (connection refused)"
+                    ) from None
             except _Dropped as error:
                 self._chain.check()
                 if attempt >= TRIES:
-                    fault = f"{address} answers, but does not speak SSH: {error}"
-                    raise HostError(f"{host_label}: {fault}") from None
+                    raise HostError(
+                        f"{host_label}: {address} answers, but does not speak SSH: {error}"
+                    ) from None
             # A random pause, so that many logins at one server do not retry at the same time.
             self._chain.pause(random.uniform(0.2, 1.0) * STAGGER_S * 1.5**attempt)  # noqa: S311
 
@@ -341,14 +344,17 @@ class _Login:
     def _no_ssh(self, connection: _Connection, error: Exception, took_s: float) -> Exception:
         self._chain.check()
         subject = f"{self._place.shown}: {where(self._place)}"
-        if took_s >= CONNECT_S and not connection.remote_version:
-            sends = f"accepts the connection, but sends no SSH greeting for {CONNECT_S:g} s"
-        elif took_s >= LOGIN_S:
-            greeting = f"an SSH greeting ({connection.remote_version!r})"
-            sends = f"sends {greeting}, but exchanges no keys in {LOGIN_S:g} s"
-        else:
-            return _Dropped(in_words(error))
-        return HostError(f"{subject} {sends}")
+        greeting = connection.remote_version
+        if took_s >= CONNECT_S and not greeting:
+            return HostError(
+                f"{subject} accepts the connection, but sends no SSH greeting for {CONNECT_S:g} s"
+            )
+        if took_s >= LOGIN_S:
+            return HostError(
+                f"{subject} sends an SSH greeting ({greeting!r}), but exchanges no keys in "
+                f"{LOGIN_S:g} s"
+            )
+        return _Dropped(in_words(error))
 
     def _logged_in(self, connection: _Connection) -> paramiko.Transport:
         """Log in with the agent's keys and the key files; HostRefused if none is accepted."""
@@ -366,8 +372,9 @@ class _Login:
                     hints.append("it requires more than a key")
                     break
                 except BadAuthenticationType as error:
-                    refusal = f"accepts no keys, only {excerpt(', '.join(error.allowed_types))}"
-                    raise HostRefused(f"{place.shown}: it {refusal}") from None
+                    methods = excerpt(", ".join(error.allowed_types))
+                    fault = f"{place.shown}: it accepts no keys, only {methods}"
+                    raise HostRefused(fault) from None
                 except AuthenticationException:
                     continue
                 except HostError:

@@ -15,7 +15,7 @@ from typing import Literal
 from netlab import clock, errors
 from netlab.experiment.hosts import Host, Inventory
 from netlab.remote.agent import Agent
-from netlab.remote.routes import LockOwner, lock_host
+from netlab.remote.programs import LockOwner, lock_host
 from netlab.runner.ending import AT_ONCE, DaemonExecutor
 from netlab.runner.places import TrialPlace
 from netlab.runner.progress import counted

@@ -14,7 +14,7 @@ from netlab.experiment.hosts import Host, Match, kept_busy
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, address_of, connected_as_set
 from netlab.remote.agent import Agent
-from netlab.remote.routes import same_host
+from netlab.remote.programs import same_host
 from netlab.runner import trial_faults
 from netlab.runner.ending import ask_all, shielded
 from netlab.runner.host_agents import HostAgents

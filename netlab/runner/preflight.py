@@ -27,7 +27,7 @@ from netlab.kinds.payload_search.settings import LEAST_MESSAGE_BYTES
 from netlab.measurement.conversation import can, destination
 from netlab.measurement.ends import Ends
 from netlab.measurement.payload_search import DOUBTS, Direction, whole_messages
-from netlab.remote import routes
+from netlab.remote import programs
 from netlab.remote.agent import Agent
 from netlab.remote.answers import Pending
 
@@ -271,7 +271,7 @@ class Preflight:
         """Protocol → ``client`` or ``server``: the side that connects between two addresses."""
         between = (server_address, client_address)
         turned = {it.protocol for it in self.turned if it.addresses == between}
-        return {name: "server" if name in turned else "client" for name in routes.PACKETS}
+        return {name: "server" if name in turned else "client" for name in programs.PACKETS}
 
 
 def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = None) -> Preflight:
@@ -289,12 +289,12 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
     proved: set[tuple[str, str | None]] = set()
     addresses = common_addresses(*(pair or (server.host, client.host)))
     for server_address, client_address in addresses:
-        ends = routes.RouteEnd(server, server_address), routes.RouteEnd(client, client_address)
-        if routes.same_host(server, client):
+        ends = programs.RouteEnd(server, server_address), programs.RouteEnd(client, client_address)
+        if programs.same_host(server, client):
             faults += _check_both(*ends)
             continue
         try:
-            counters = [routes.check_route(end, peer) for end, peer in (ends, ends[::-1])]
+            counters = [programs.check_route(end, peer) for end, peer in (ends, ends[::-1])]
         except HostError as error:
             if len(missing_addresses) + 1 == len(addresses) or not any(map(_lacks_address, ends)):
                 raise
@@ -302,10 +302,10 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
             continue
         these_faults = _check_both(*ends)
         faults += these_faults
-        passed = set(routes.PACKETS) - {it.protocol for it in these_faults if not it.is_turned}
+        passed = set(programs.PACKETS) - {it.protocol for it in these_faults if not it.is_turned}
         for (end, peer), facts in zip((ends, ends[::-1]), counters, strict=True):
-            device = routes.interface_of(facts, end.address)
-            sentence = routes.check_counters(end, peer, facts, passed)
+            device = programs.interface_of(facts, end.address)
+            sentence = programs.check_counters(end, peer, facts, passed)
             if sentence is None:
                 proved.add((end.name, device))
             else:
@@ -328,20 +328,20 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
     )
 
 
-def _lacks_address(end: routes.RouteEnd) -> bool:
+def _lacks_address(end: programs.RouteEnd) -> bool:
     facts = end.agent.facts()
-    return "addresses" in facts and routes.interface_of(facts, end.address) is None
+    return "addresses" in facts and programs.interface_of(facts, end.address) is None
 
 
 def _narrow_between(
-    server: routes.RouteEnd,
-    client: routes.RouteEnd,
+    server: programs.RouteEnd,
+    client: programs.RouteEnd,
     faults: list[PathFault],
     facts: list[Mapping[str, Any]],
 ) -> tuple[NarrowPath, ...]:
     """The directions with a path MTU below the sender's interface MTU. ``facts``: of both ends."""
 
-    def network_of(end: routes.RouteEnd) -> str:
+    def network_of(end: programs.RouteEnd) -> str:
         names = end.agent.host.addresses.items()
         return next((name for name, listed in names if end.address in listed), "")
 
@@ -361,22 +361,22 @@ def preflight_service(client: Agent, server: Host) -> Preflight:
     """
     address = server.service_addresses[0]
     try:
-        end = routes.RouteEnd(client, client.host.address(None, _version_of(address)))
+        end = programs.RouteEnd(client, client.host.address(None, _version_of(address)))
     except UsageError as error:
         return Preflight(blocked=(), warnings=(f"{server.name}: {error}",))
     own = is_own_address(client.host, address)
     peer = _Service(server.name, address)
-    facts = {} if own else routes.check_route(end, peer)
+    facts = {} if own else programs.check_route(end, peer)
     blocked: list[PathFault] = []
     if (echo := server.mirror) is None:
         return Preflight(blocked=(), warnings=())
-    for protocol in routes.PACKETS:
+    for protocol in programs.PACKETS:
         fault = _check_echo(protocol, end, echo)
         if fault is not None:
             sentence = f"{protocol}: {server.name} does not echo at port {echo.port} ({fault})"
             blocked.append(PathFault(protocol, echo.address, end.address, sentence))
-    passed = set(routes.PACKETS) - {fault.protocol for fault in blocked}
-    unproved = None if own else routes.check_counters(end, peer, facts, passed)
+    passed = set(programs.PACKETS) - {fault.protocol for fault in blocked}
+    unproved = None if own else programs.check_counters(end, peer, facts, passed)
     warnings = [*(fault.sentence for fault in blocked), *([unproved] if unproved else [])]
     return Preflight(blocked=tuple(blocked), warnings=tuple(warnings))
 
@@ -414,7 +414,7 @@ class _Service:
     address: str
 
 
-def _check_echo(protocol: str, client: routes.RouteEnd, echo: Mirror) -> str | None:
+def _check_echo(protocol: str, client: programs.RouteEnd, echo: Mirror) -> str | None:
     """Send three requests; returns ``None`` if an answer arrives, else the reason."""
     limit: dict[str, Any] = {"timeout": "0.5"} if protocol == "UDP" else {}
     pending = client.agent.start(
@@ -461,9 +461,9 @@ def common_addresses(server: Host, client: Host) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _check_both(server: routes.RouteEnd, client: routes.RouteEnd) -> list[PathFault]:
+def _check_both(server: programs.RouteEnd, client: programs.RouteEnd) -> list[PathFault]:
     """The protocols that do not pass, or pass only if the server connects."""
-    faults = {protocol: _check(protocol, server, client) for protocol in routes.PACKETS}
+    faults = {protocol: _check(protocol, server, client) for protocol in programs.PACKETS}
     results: list[PathFault] = []
     for protocol, fault in faults.items():
         if fault is None:
@@ -488,7 +488,7 @@ def _check_both(server: routes.RouteEnd, client: routes.RouteEnd) -> list[PathFa
 
 
 def _check(
-    protocol: str, listener: routes.RouteEnd, connector: routes.RouteEnd
+    protocol: str, listener: programs.RouteEnd, connector: programs.RouteEnd
 ) -> tuple[str, bool] | None:
     """Send a hello from the connecting side and await the answer; ``None`` if both arrive, else a
     sentence and whether the path loses packets. If not, the check could not run, as with a port in

@@ -24,7 +24,7 @@ from netlab.experiment.variants import Variants, changes_mtu, chosen
 from netlab.kinds import Stream
 from netlab.measurement.ends import CommonWindow, Participant, common_window, is_common
 from netlab.measurement.variants import NOT_REACHED, HostStates
-from netlab.remote.routes import LockOwner
+from netlab.remote.programs import LockOwner
 from netlab.results.arrow.segment_writer import BackgroundSegments, segments_made
 from netlab.runner import due_trials, trial_faults
 from netlab.runner.due_trials import Work

@@ -21,8 +21,17 @@ from netlab.config.inventory import load_inventory
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, Host
 from netlab.remote.agent import Agent
-from netlab.remote.programs import Leftover, Leftovers, leftovers, undo
-from netlab.remote.routes import LockOwner, interface_of, lock_host, plain_addresses, prefix_of
+from netlab.remote.programs import (
+    Leftover,
+    Leftovers,
+    LockOwner,
+    interface_of,
+    leftovers,
+    lock_host,
+    plain_addresses,
+    prefix_of,
+    undo,
+)
 from netlab.runner.ending import AT_ONCE, DaemonExecutor, ask_all, shielded
 from netlab.runner.places import in_a_sentence
 from netlab.store.run_folder import RunFolder

@@ -26,7 +26,7 @@ from netlab.experiment.schedule import Trial
 from netlab.kinds.groups import STREAMS_WITH_A_THREAD
 from netlab.measurement.conversation import destination
 from netlab.measurement.ends import SoFar
-from netlab.remote.routes import addresses_in
+from netlab.remote.programs import addresses_in
 from netlab.runner.options import Options, resume_command
 from netlab.runner.places import AgentGroup
 from netlab.runner.progress import SHORT_S, Progress, figure_of

@@ -14,7 +14,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host, Inventory
 from netlab.kinds import Stream
 from netlab.remote.agent import Agent
-from netlab.remote.routes import LockOwner
+from netlab.remote.programs import LockOwner
 from netlab.runner.host_agents import HostAgents
 from netlab.runner.host_pool import HostPool
 

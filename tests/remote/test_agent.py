@@ -22,7 +22,7 @@ from netlab.experiment.hosts import Host
 from netlab.remote import agent as probe
 from netlab.remote.agent import Agent
 from netlab.remote.answers import Pending
-from netlab.remote.routes import LockOwner, lock_host, same_host
+from netlab.remote.programs import LockOwner, lock_host, same_host
 from netlab.remote.transport import LocalTransport
 from netlab.version import VERSION
 

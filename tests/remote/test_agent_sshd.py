@@ -20,7 +20,7 @@ from netlab.experiment.hosts import Host
 from netlab.remote import agent as probe
 from netlab.remote import deploy
 from netlab.remote.agent import Agent
-from netlab.remote.routes import same_host
+from netlab.remote.programs import same_host
 from netlab.remote.ssh import SshTransport
 
 __all__ = ["site"]

@@ -12,7 +12,7 @@ from advanced_clock import passing_clock
 from netlab import clock
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.remote.agent import Agent
-from netlab.remote.routes import LockOwner, lock_host
+from netlab.remote.programs import LockOwner, lock_host
 
 __all__ = ["passing_clock"]
 

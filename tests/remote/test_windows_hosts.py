@@ -20,7 +20,7 @@ from netlab.remote import agent as probe
 from netlab.remote import deploy
 from netlab.remote.agent import Agent
 from netlab.remote.deploy import Platform, Shell
-from netlab.remote.routes import same_host
+from netlab.remote.programs import same_host
 from netlab.remote.ssh import Answer, SshTransport
 from netlab.runner.survey import inspect
 from netlab.version import VERSION

@@ -18,9 +18,9 @@ from netlab.experiment.schedule import Trial
 from netlab.kinds import RoundTrip, Stream
 from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
-from netlab.remote import routes
+from netlab.remote import programs
 from netlab.remote.agent import Agent
-from netlab.remote.routes import RouteEnd
+from netlab.remote.programs import RouteEnd
 from netlab.runner.preflight import common_addresses, preflight
 from netlab.runner.survey import survey
 from netlab.runner.trial_faults import no_way
@@ -249,7 +249,7 @@ def counters(sent_packets: int, received_packets: int) -> dict[str, Any]:
 def check_counters(*answers: Mapping[str, Any]) -> str | None:
     baseline, *answers_after = answers
     end = RouteEnd(cast(Agent, Facts(*answers_after)), "10.0.0.1")
-    return routes.check_counters(end, end, baseline, {"TCP", "UDP"})
+    return programs.check_counters(end, end, baseline, {"TCP", "UDP"})
 
 
 @pytest.mark.agents

@@ -14,7 +14,7 @@ import pytest
 
 from netlab.build.binaries import local_probe
 from netlab.experiment.hosts import Host
-from netlab.remote import routes
+from netlab.remote import programs
 from netlab.remote.agent import Agent
 from netlab.remote.transport import LocalTransport, Process
 from netlab.runner import preflight
@@ -110,7 +110,7 @@ class Wires:
 def wired(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wires]:
     """Wires for one test, with checks that give up soon."""
     monkeypatch.setattr(preflight, "CHECK_S", 2.0)
-    monkeypatch.setattr(routes, "COUNTERS_S", 0.2)
+    monkeypatch.setattr(programs, "COUNTERS_S", 0.2)
     new_wires = Wires(f"netlab-pf-{os.getpid()}-a", f"netlab-pf-{os.getpid()}-b")
     try:
         new_wires.make()

@@ -16,7 +16,7 @@ from sshd import until
 from netlab.build.binaries import local_probe
 from netlab.experiment.hosts import Host
 from netlab.remote.agent import Agent
-from netlab.remote.routes import LockOwner, lock_host
+from netlab.remote.programs import LockOwner, lock_host
 from netlab.remote.transport import LocalTransport
 
 pytestmark = pytest.mark.needs("root")

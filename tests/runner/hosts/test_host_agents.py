@@ -17,7 +17,7 @@ from netlab.kinds import Stream
 from netlab.remote import deploy
 from netlab.remote.agent import Agent
 from netlab.remote.deploy import Platform, Shell
-from netlab.remote.routes import LockOwner
+from netlab.remote.programs import LockOwner
 from netlab.runner import host_pool as room
 from netlab.runner.host_agents import HARVEST_S, RETURN_S, HostAgents
 from netlab.runner.host_pool import HostPool
