@@ -1,18 +1,21 @@
-"""What the cells of a series show together: the wire ceiling, outliers, buffers, fragments."""
+"""What cells that differ in one setting show together: ceilings, outliers, buffers, variants."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from itertools import product
+from dataclasses import dataclass, replace
+from itertools import chain, compress, product
 from math import inf
 
 from netlab import ethernet, stats
 from netlab.ethernet import Link
+from netlab.experiment.cells import Comparison
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.round_trips import TripCell, trip_cells
 from netlab.findings.series import Point, Series
 from netlab.findings.stream_limits import (
     FILLED,
@@ -21,8 +24,12 @@ from netlab.findings.stream_limits import (
     findings_of,
     is_above,
 )
+from netlab.kinds import DEFAULTS_OF
 from netlab.messages import Message, _
-from netlab.stats import Outlier, mean, median
+from netlab.results.labels import setting
+from netlab.stats import ComparisonResult, Outlier, compare, judged_together, mean, median
+from netlab.trial.record import Value
+from netlab.trial.settings import Level
 
 WAYS: Mapping[str, Message] = {
     "divides what was received by the sender's time": _(
@@ -485,3 +492,154 @@ def fragmented(series: Iterable[Series], link: Link | None) -> tuple[Finding, ..
             group = Group(protocol="UDP", message_bytes=size)
             findings.append(finding(Kind.FRAGMENTED, group, tuple(keys), figures))
     return tuple(findings)
+
+
+AXES = (
+    *("protocol", "ip_version", "server_receive", "client_receive", "nodelay", "udp_checksum"),
+    *("congestion", "close"),
+)
+"""Settings for which a ratio is informative: not the length or the number of messages."""
+MOST_LEVELS = 4
+LEVEL = 0.01
+"""Significance level. Nobody requested these comparisons, so at most one in a hundred should show a
+difference by chance."""
+FEWEST = 3
+"""Minimum number of trials per side: with two, hardly any difference is significant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Compared:
+    """One level of a setting (the contender) compared with another (the baseline), in cells that
+    are otherwise equal."""
+
+    pairing: str
+    axis: str
+    baseline: Level
+    contender: Level
+    cells: tuple[str, ...]
+    together: ComparisonResult
+    """The comparison of all pairs of cells together."""
+    single: tuple[ComparisonResult, ...]
+    """The comparison of each pair."""
+
+
+def variants(series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
+    """One note for each setting in which cells differ, and each of its levels. The baseline, with
+    which the other levels are compared, has no note.
+    """
+    kinds: dict[tuple[str, str], list[TripCell]] = defaultdict(list)
+    for cell in trip_cells(series):
+        kinds[cell.test, cell.group.pairing].append(cell)
+    comparisons = [
+        comparison
+        for cells in kinds.values()
+        for axis in AXES
+        for comparison in _along(axis, cells, paired=not imported)
+    ]
+    results = judged_together([comparison.together for comparison in comparisons], LEVEL)
+    all_single = list(chain.from_iterable(comparison.single for comparison in comparisons))
+    singles = iter(judged_together(all_single, LEVEL))
+    for comparison, result in zip(comparisons, results, strict=True):
+        yield _finding(comparison, result, [next(singles) for _pair in comparison.single])
+
+
+def _along(axis: str, cells: Sequence[TripCell], *, paired: bool) -> Iterator[_Compared]:
+    """Compare each level with the setting's default, or with the first level if the default was not
+    measured.
+    """
+    all_settings = [_settings_of(cell) for cell in cells]
+    levels = list(
+        dict.fromkeys(settings[axis] for settings in all_settings if settings.get(axis) is not None)
+    )
+    if not 2 <= len(levels) <= MOST_LEVELS:
+        return
+    usual = DEFAULTS_OF[cells[0].test].get(axis)
+    baseline = usual if usual in levels else levels[0]
+    for contender in levels:
+        comparison = Comparison(axis, {axis: baseline}, {axis: contender})
+        pairs = [] if contender == baseline else comparison.pairs_in(all_settings)
+        all_sides = [(_figures(cells[old]), _figures(cells[new])) for old, new in pairs]
+        full = [min(map(len, sides)) >= FEWEST for sides in all_sides]
+        aligned = _aligned(list(compress(all_sides, full)), paired=paired)
+        if not aligned or len(aligned[0][0]) < FEWEST:
+            continue
+        # The geometric mean of each block over the cells.
+        old_means, new_means = (
+            [math.exp(mean([*map(math.log, block)])) for block in zip(*figures, strict=True)]
+            for figures in zip(*aligned, strict=True)
+        )
+        positions = chain.from_iterable(compress(pairs, full))
+        yield _Compared(
+            pairing=cells[0].group.pairing,
+            axis=axis,
+            baseline=baseline,
+            contender=contender,
+            cells=tuple(dict.fromkeys(cells[position].cell for position in positions)),
+            together=compare(old_means, new_means, paired=paired, confidence=1 - LEVEL),
+            single=tuple(compare(*side, paired=paired, confidence=1 - LEVEL) for side in aligned),
+        )
+
+
+def _aligned(
+    sides: Sequence[tuple[Mapping[int, float], Mapping[int, float]]], *, paired: bool
+) -> list[tuple[list[float], list[float]]]:
+    """For each pair of cells, the figures of the blocks in which all cells have a figure. If not
+    ``paired``, the cells are imported and have no blocks: their lists of figures are cut to the
+    same length.
+    """
+    all_sides = [side for pair in sides for side in pair]
+    if not paired:
+        fewest = min(map(len, all_sides), default=0)
+        return [([*a.values()][:fewest], [*b.values()][:fewest]) for a, b in sides]
+    common = sorted(set.intersection(*map(set, all_sides))) if all_sides else []
+    return [([a[trial] for trial in common], [b[trial] for trial in common]) for a, b in sides]
+
+
+def _settings_of(cell: TripCell) -> dict[str, Level]:
+    settings: Mapping[str, Value] = cell.trials[0].record.settings
+    plain = {name: value for name, value in settings.items() if not isinstance(value, list)}
+    return {**plain, "test": cell.test, "pairing": cell.group.pairing}
+
+
+def _figures(cell: TripCell) -> dict[int, float]:
+    return {trial.record.trial: mean for trial in cell.calm if (mean := trial.mean_ns) is not None}
+
+
+def _finding(
+    compared: _Compared, together: ComparisonResult, single: Sequence[ComparisonResult]
+) -> Finding:
+    ratios = [pair.ratio for pair in single if pair.verdict == "different" and pair.ratio]
+    mean_ratio = together.ratio if together.verdict == "different" else None
+    # The mean is meaningless if it hides or contradicts a difference of single pairs.
+    apart = bool(ratios) and not _agree(mean_ratio, ratios)
+    figures: dict[str, float | None] = {
+        "n": together.n,
+        "compared": len(single),
+        "differing": len(ratios),
+    }
+    if apart and len(ratios) == 1:
+        figures["only_ratio"] = ratios[0]
+    elif apart:
+        figures |= {"least_ratio": min(ratios), "most_ratio": max(ratios)}
+    if mean_ratio is not None and not apart:
+        figures |= {"ratio": mean_ratio, "low_ratio": together.low, "high_ratio": together.high}
+    is_difference = mean_ratio is not None or apart
+    if not is_difference and together.smallest_ratio is not None:
+        figures["detectable_share"] = together.smallest_ratio - 1
+    axis, baseline, contender = compared.axis, compared.baseline, compared.contender
+    if axis == "protocol":
+        words, group = {"baseline": str(baseline)}, Group(compared.pairing, str(contender))
+    else:
+        words = {"baseline": setting(axis, baseline)}
+        group = Group(compared.pairing, conditions=((axis, contender),))
+    if len(single) > 1:
+        words["pairs_of_cells"] = _("{number} pairs of cells", number=len(single))
+    kind = Kind.COMPARISON_DIFFERS if is_difference else Kind.COMPARISON_INCONCLUSIVE
+    return finding(kind, group, compared.cells, figures, words)
+
+
+def _agree(mean_ratio: float | None, ratios: Sequence[float]) -> bool:
+    """Whether the mean shows a difference, and no single pair shows a difference in the other
+    direction.
+    """
+    return mean_ratio is not None and all((ratio > 1) == (mean_ratio > 1) for ratio in ratios)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from netlab.ethernet import Link, mss_of
 from netlab.experiment.matrix import LongPath
 from netlab.findings.derived import StreamSample
-from netlab.findings.finding import Finding, Group, Kind, finding
+from netlab.findings.finding import Facts, Finding, Group, Kind, finding
 from netlab.findings.stream_limits import trials_of
 from netlab.findings.stream_rules import placed
 from netlab.messages import Message, _, joined
@@ -332,14 +332,9 @@ FORMULAS = {
     "window = rate x round trip / (8 x payload of a packet), rounded up",
 }
 
-FactsNoted = Mapping[str, Sequence[Mapping[str, Any]]]
-
 
 def at_a_distance(
-    samples: Sequence[StreamSample],
-    facts: FactsNoted,
-    link: Link | None,
-    target: LongPath | None,
+    samples: Sequence[StreamSample], facts: Facts, link: Link | None, target: LongPath | None
 ) -> Iterator[Finding]:
     """One finding per pairing, direction and socket buffer size, if the matrix has a target."""
     if target is None:
@@ -351,7 +346,7 @@ def at_a_distance(
 
 
 class _Candidate:
-    def __init__(self, way: OneWay, target: LongPath, link: Link | None, facts: FactsNoted) -> None:
+    def __init__(self, way: OneWay, target: LongPath, link: Link | None, facts: Facts) -> None:
         self.way, self.target = way, target
         first = way.samples[0]
         self.sender, self.receiver = first.sender.host, first.receiver.host

@@ -5,9 +5,9 @@ catalogue.py lists their kinds. They are computed from records only; without evi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from netlab.findings.catalogue import Kind
 from netlab.findings.kind import Severity
@@ -18,6 +18,9 @@ __all__ = ["Conditions", "Finding", "Group", "Kind", "conditions_of", "finding"]
 
 Conditions = tuple[tuple[str, str | int | float | bool | None], ...]
 """Settings with their values; a list is text, so that conditions can be a key."""
+
+Facts = Mapping[str, Sequence[Mapping[str, Any]]]
+"""Host → its facts in the order in which they were recorded."""
 
 
 Member = TypeVar("Member")

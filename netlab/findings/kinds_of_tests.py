@@ -72,11 +72,11 @@ warning(
     _("{lost_connections} of {connections} connections took up to {longest_trip_ns}, typical of "
         "a lost SYN or SYN-ACK, which is sent again after 1 s; without them the mean is "
         "{mean_without_trip_ns} instead of {mean_trip_ns}"),
-    rule="trip_shapes:first_packet_lost", rank=13, section=ROUND_TRIPS,
+    rule="round_trips:first_packet_lost", rank=13, section=ROUND_TRIPS,
     advice=_("check the path for loss, and the server for a listen queue that overflows"),
-    condition="some connections took *about* 1, 2, 3, 4, 5 or 7 s (at most {trip_shapes.EARLY:%} "
+    condition="some connections took *about* 1, 2, 3, 4, 5 or 7 s (at most {round_trips.EARLY:%} "
         "shorter, and longer by at most an eighth plus four times the median), and the median is "
-        "at most {trip_shapes.SHORT_NS/1e9} s. Of all connections that took at least 0.9 s, at "
+        "at most {round_trips.SHORT_NS/1e9} s. Of all connections that took at least 0.9 s, at "
         "least four in five took about one of these times, and at least half took about 1 s. The "
         "processes of the probes paused for less than half of the total time of the connections "
         "that took about one of these times [RFC 6298, section 2: the first time-out of TCP is 1 "
@@ -91,7 +91,7 @@ note(
         "{upper_share} about {upper_trip_ns}"),
     _("the times fall into two groups, {lower_share} about {lower_trip_ns} and {upper_share} about "
         "{upper_trip_ns}"),
-    rule="trip_shapes:two_groups", rank=66, section=ROUND_TRIPS,
+    rule="round_trips:two_groups", rank=66, section=ROUND_TRIPS,
     advice=_("the mean describes neither group: use percentiles, and find what switches between "
         "them"),
     condition="in more than half of the trials, the histogram of at least "
@@ -123,7 +123,7 @@ note(
     _("{long_trips} of {trips} {what} took more than ten times the median of {median_trip_ns}, "
         "up to {longest_trip_ns}; without them the mean is {mean_without_trip_ns} instead of "
         "{mean_trip_ns}"),
-    rule="trip_shapes:outliers", rank=68, section=ROUND_TRIPS,
+    rule="round_trips:outliers", rank=68, section=ROUND_TRIPS,
     advice=_("use the median, and find what delays single messages"),
     condition="in more than half of the trials, at least five round trips are *long* (more than "
         "ten times the median of their trial), and the *excess time*, by which they exceed the "
@@ -140,7 +140,7 @@ note(
         "two values, Student's t test of the logarithms of the trials' means, paired by block "
         "(Welch's test for imported figures), with at least three trials, shows a difference of at "
         "least {stats.MARGIN:%}; all comparisons of a run are tested together "
-        "(Benjamini and Hochberg, {trip_shapes.LEVEL:%}). The number of differing pairs is stated "
+        "(Benjamini and Hochberg, {buffers.LEVEL:%}). The number of differing pairs is stated "
         "instead of the mean if single pairs contradict it or only they show it. `inconclusive`: "
         "neither; with the smallest difference that would be detected in four of five such runs "
         "[Bloom, Evaluation Review 19, 1995].",
@@ -153,7 +153,7 @@ note(
             _("{ratio} times as long as with {baseline}, the mean of {pairs_of_cells} (99 %: "
                 "{low_ratio} to {high_ratio}, n = {n})"),
             _("{ratio} times as long as with {baseline} (99 %: {low_ratio} to {high_ratio}, n = "
-                "{n})"), rule="trip_shapes:variants", rank=65,
+                "{n})"), rule="buffers:variants", rank=65,
             advice=_("the table of round trips has each cell with its interval")),
         "inconclusive": value(
             _("the comparison with {baseline} is inconclusive (n = {n}; a difference of "

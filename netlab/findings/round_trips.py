@@ -1,4 +1,4 @@
-"""Round trips and connections: their minimum time on the wire, waits for a CPU, other parts."""
+"""Round trips and connections: their minimum on the wire, waits, parts, and single long times."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import Any, Literal
 
 from netlab.ethernet import IP_BYTES, TCP_BYTES, Link, ip_version_of, packets, transfer_floor_bytes
 from netlab.findings.derived import WINDOW_NS
-from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
+from netlab.findings.finding import Facts, Finding, Group, Kind, finding, in_trials
 from netlab.findings.over_time import CAUSES, STALLED
 from netlab.findings.series import Series
 from netlab.messages import Message, _
 from netlab.stats import median_absolute_deviation
+from netlab.stats.histogram import Modes, middle_of, two_modes
 from netlab.trial.interruptions import Cause, interruptions
 from netlab.trial.record import MeasuredValues, Record, Status, as_number
-from netlab.units import format_rate
+from netlab.units import format_rate, format_seconds
 
 WHAT: Mapping[str, Message] = {
     "round_trip": _("round trips"),
@@ -226,8 +227,9 @@ compared with must be shorter than its own mean by at least this share of its ow
 ALONE = 0.2
 """If there is only one compared trial, its mean must be shorter by at least this share."""
 HALF = 0.5
-"""Waits must explain at least this share of the time by which the trial's mean is longer. A trial
-is compared only with trials whose waits are less than this share of its own waits."""
+"""An explanation, such as waits, must cover at least this share of a time or a count. A trial is
+compared only with trials whose waits are less than this share of its own waits. A finding about the
+shape of times is stated if more than this share of the trials show it."""
 
 SCATTERS = 4.5
 """Minimum excess of a trial's mean over the median of the compared trials' means. The unit is the
@@ -436,3 +438,229 @@ def _per_message(trial: TripTrial, end: str, name: str, number: float | None) ->
         return None
     coarse = total_ns % TICK_NS == 0 and total_ns < TICKS * TICK_NS
     return None if coarse else total_ns / number
+
+
+TIMEOUTS_S = (1, 2, 3, 4, 5, 7)
+"""Times after which the packet that opens a connection has been retransmitted."""
+LATE = 0.125
+"""Share by which a timer may be late: Linux rounds timers to an eighth of their length."""
+EARLY = 0.01
+"""Share by which the middle of a histogram's bucket may be below the times in the bucket."""
+SHORT_NS = 2e8
+"""Maximum median duration of the connections of a trial that is judged: if connections usually take
+longer, an additional second is not conspicuous."""
+MOST = 0.8
+"""Of the connections that took at least 0.9 s, at least this share must have taken about as long as
+one of the time-outs."""
+FIRST = 0.5
+"""Of the connections that took at least 0.9 s, at least this share must have taken about as long as
+the first time-out: two lost packets in a row are rarer than one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LongTrips:
+    """A trial with some round trips, or connections, that took far longer than the others."""
+
+    trial: TripTrial
+    trips: int
+    """Number of all round trips; ``long`` is the number of the long ones."""
+    long: int
+    median_ns: int
+    longest_ns: int
+    mean_ns: float
+    without_ns: float
+    """Mean without the long round trips."""
+    beyond_ns: int
+    """Total time by which the long round trips exceeded the median."""
+
+
+def _times(trial: TripTrial) -> tuple[dict[int, int], int]:
+    """Time in ns → its count, and the median; empty and 0 if they are not known."""
+    times = trial.histogram("rtt_histogram")
+    half_ns = None if times is None else times.percentile(0.5)
+    if times is None or half_ns is None:
+        return {}, 0
+    return {middle_of(bucket, times.bits): n for bucket, n in times.counts.items()}, half_ns
+
+
+def _long_trips(
+    trial: TripTrial, times: Mapping[int, int], median_ns: int, long: Mapping[int, int]
+) -> LongTrips:
+    """``times`` are all times with their counts; ``long`` are some of them."""
+    trips, number_long = sum(times.values()), sum(long.values())
+    all_ns, long_ns = (sum(ns * count for ns, count in part.items()) for part in (times, long))
+    return LongTrips(
+        trial=trial,
+        trips=trips,
+        long=number_long,
+        median_ns=median_ns,
+        longest_ns=max(long),
+        mean_ns=all_ns / trips,
+        without_ns=(all_ns - long_ns) / (trips - number_long),
+        beyond_ns=long_ns - number_long * median_ns,
+    )
+
+
+def first_packet_lost(series: Iterable[Series]) -> Iterator[Finding]:
+    """A warning for each cell with connections whose first packet was lost."""
+    for cell in trip_cells(series):
+        if lossy := first_packets(cell):
+            worst = max(lossy, key=lambda lossy_trial: lossy_trial.long / lossy_trial.trips)
+            figures = {
+                "lost_connections": sum(lossy_trial.long for lossy_trial in lossy),
+                "connections": sum(lossy_trial.trips for lossy_trial in lossy),
+                "longest_trip_ns": max(lossy_trial.longest_ns for lossy_trial in lossy),
+                "mean_trip_ns": worst.mean_ns,
+                "mean_without_trip_ns": worst.without_ns,
+            }
+            trials = [lossy_trial.trial for lossy_trial in lossy]
+            yield cell.finding(Kind.FIRST_PACKET_LOST, trials, figures)
+
+
+def first_packets(cell: TripCell) -> list[LongTrips]:
+    """The trials of a cell with connections whose first packet was lost. Empty for tests of round
+    trips, which use an open connection.
+    """
+    trials = cell.calm if cell.test == "connect" else ()
+    return [loss for trial in trials if (loss := _lost_first(trial)) is not None]
+
+
+def _lost_first(trial: TripTrial) -> LongTrips | None:
+    times, half_ns = _times(trial)
+    long = {ns: count for ns, count in times.items() if ns >= 9e8}
+    near = {ns: count for ns, count in long.items() if _near(ns, half_ns)}
+    number_long, lost = sum(long.values()), sum(near.values())
+    first = sum(count for ns, count in near.items() if ns <= _latest(TIMEOUTS_S[0], half_ns))
+    if half_ns > SHORT_NS or lost in (0, sum(times.values())):
+        return None
+    stalled_ns = sum(trial.number(f"{end}_stalled_ns") or 0.0 for end in ENDS)
+    if 2 * stalled_ns >= sum(ns * count for ns, count in near.items()):
+        return None
+    is_shown = lost >= MOST * number_long and first >= FIRST * number_long
+    return _long_trips(trial, times, half_ns, near) if is_shown else None
+
+
+def _near(value_ns: float, half_ns: float) -> bool:
+    """Whether a time is about one of the time-outs plus the duration of a usual connection."""
+    return any(
+        (1 - EARLY) * 1e9 * timeout_s <= value_ns <= _latest(timeout_s, half_ns)
+        for timeout_s in TIMEOUTS_S
+    )
+
+
+def _latest(timeout_s: int, half_ns: float) -> float:
+    return (1 + LATE) * 1e9 * timeout_s + 4 * half_ns
+
+
+LONG = 10
+"""A round trip is long if it takes more than this many times the median."""
+FEWEST_LONG = 5
+OF_ALL_TIME = 0.1
+"""The sum of the times by which long round trips exceed the median must be at least this share of
+the total time of all round trips."""
+OF_DISTANCE = 0.25
+"""A CPU's idle state, or an interface's delay of interrupts, may cause the distance between two
+groups if the CPU's wake-up time, or the delay, is at least this share of the distance."""
+
+
+def two_groups(series: Iterable[Series], facts: Facts) -> Iterator[Finding]:
+    """A note for each cell whose times form two groups in more than half of its trials."""
+    for cell in trip_cells(series):
+        timed = [
+            (timed_trial, times)
+            for timed_trial in cell.calm
+            if (times := timed_trial.histogram("rtt_histogram")) and times.count
+        ]
+        bimodal = [(trial, modes) for trial, times in timed if (modes := two_modes(times))]
+        if not bimodal or len(bimodal) <= HALF * len(timed):
+            continue
+        bimodal.sort(key=lambda entry: entry[1].lower_share)
+        trial, modes = bimodal[len(bimodal) // 2]
+        figures = {
+            "lower_trip_ns": modes.lower,
+            "upper_trip_ns": modes.upper,
+            "lower_share": modes.lower_share,
+            "upper_share": 1 - modes.lower_share,
+        }
+        cause = suspect(trial, modes, facts)
+        words = {} if cause is None else {"suspect": cause}
+        yield cell.finding(Kind.TWO_MODES, [trial for trial, _modes in bimodal], figures, words)
+
+
+def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
+    """A possible cause of the distance between two groups, from the hosts' facts; ``None`` if no
+    cause is known.
+
+    One possible cause is the deepest idle state of an end's CPUs, if the end sleeps until a message
+    arrives. The other is the time by which an end's interface delays interrupts.
+    """
+    apart_ns = modes.upper - modes.lower
+    for end, host in (("client", trial.record.client), ("server", trial.record.server)):
+        known_facts: dict[str, Any] = {}
+        for fact in facts.get(host, ()):
+            known_facts |= fact
+        wakes_us = as_number(known_facts.get("idle_state_latency_us")) or 0.0
+        held_us = as_number(known_facts.get("interface_coalesce_rx_us")) or 0.0
+        if 1000 * wakes_us >= OF_DISTANCE * apart_ns and not trial.spins(end):
+            return _(
+                "the CPUs of {host} may sleep in {state}, and need up to {time} to wake up",
+                host=host,
+                state=str(known_facts.get("idle_state_deepest", "")),
+                time=_time(wakes_us),
+            )
+        if 1000 * held_us >= OF_DISTANCE * apart_ns and not trial.record.same_host:
+            return _(
+                "the interface of {host} delays interrupts by up to {time}",
+                host=host,
+                time=_time(held_us),
+            )
+    return None
+
+
+def _time(time_us: float) -> str:
+    return format_seconds(time_us / 1e6).replace("us", "µs")
+
+
+def outliers(series: Iterable[Series]) -> Iterator[Finding]:
+    """A note for each cell in which a few round trips are far longer than the median.
+
+    A round trip is long if it takes more than ten times the median. In more than half of the
+    trials, the times by which long round trips exceeded the median are together at least a tenth of
+    the total time. Trials that another finding explains do not count.
+    """
+    for cell in trip_cells(series):
+        explained = {waiting_trial.trial.record.key for waiting_trial, _best in waiting_of(cell)}
+        explained |= {loss.trial.record.key for loss in first_packets(cell)}
+        timed = [trial for trial in cell.calm if trial.histogram("rtt_histogram") is not None]
+        tails = [
+            tail for trial in timed if trial.record.key not in explained and (tail := _tail(trial))
+        ]
+        if not tails or len(tails) <= HALF * len(timed):
+            continue
+        middle = sorted(tails, key=lambda trial_tail: trial_tail.beyond_ns)[len(tails) // 2]
+        trials = [tail.trial for tail in tails]
+        waited = sum(wait.waited_ns for trial in trials if (wait := waiting(trial)) is not None)
+        again = sum(trial.grown(end, "total_retrans") or 0 for trial in trials for end in ENDS)
+        beyond, long = sum(tail.beyond_ns for tail in tails), sum(tail.long for tail in tails)
+        figures = {
+            "long_trips": middle.long,
+            "trips": middle.trips,
+            "median_trip_ns": middle.median_ns,
+            "longest_trip_ns": max(tail.longest_ns for tail in tails),
+            "mean_trip_ns": median(tail.mean_ns for tail in tails),
+            "mean_without_trip_ns": median(tail.without_ns for tail in tails),
+            "sent_again": float(again) if again >= HALF * long else None,
+            "waited_ns": waited / len(tails) if waited >= HALF * beyond else None,
+        }
+        yield cell.finding(Kind.RTT_OUTLIERS, trials, figures, {"what": WHAT[cell.test]})
+
+
+def _tail(trial: TripTrial) -> LongTrips | None:
+    """The round trips of more than ten medians, if they took a large share of the time."""
+    times, half_ns = _times(trial)
+    long = {ns: count for ns, count in times.items() if ns > LONG * half_ns}
+    if not half_ns or sum(long.values()) < FEWEST_LONG:
+        return None
+    tail = _long_trips(trial, times, half_ns, long)
+    total_ns = sum(ns * count for ns, count in times.items())
+    return tail if tail.beyond_ns >= OF_ALL_TIME * total_ns else None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from netlab.ethernet import Link
 from netlab.findings.buffers import above_ceiling
 from netlab.findings.derived import StreamEnd, StreamSample
-from netlab.findings.finding import Finding, Group, Kind, finding, grouped
+from netlab.findings.finding import Facts, Finding, Group, Kind, finding, grouped
 from netlab.findings.rates import step_of
 from netlab.findings.series import Point, Series
 from netlab.findings.stream_limits import findings_of, limit_of
@@ -44,9 +44,6 @@ STEADY = (
 )
 """Facts that change only if someone changes the host; counters and self-tuning values are left
 out."""
-
-Facts = Mapping[str, Sequence[Mapping[str, Any]]]
-"""Host → its facts in the order in which they were recorded."""
 
 
 def links(

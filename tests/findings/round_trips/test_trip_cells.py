@@ -11,10 +11,17 @@ from made_histograms import of_values, to_pairs
 from made_readings import failure, of_round_trips, plan_of, planned, result
 
 from netlab.ethernet import Link
+from netlab.findings.buffers import variants
 from netlab.findings.finding import Kind
-from netlab.findings.round_trips import below_floor, trip_cells, waited
+from netlab.findings.round_trips import (
+    below_floor,
+    first_packet_lost,
+    outliers,
+    trip_cells,
+    two_groups,
+    waited,
+)
 from netlab.findings.series import Series, series_of
-from netlab.findings.trip_shapes import first_packet_lost, outliers, two_groups, variants
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Value
 

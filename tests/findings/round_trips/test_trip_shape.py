@@ -8,8 +8,7 @@ import pytest
 from made_histograms import of_values, to_pairs
 from made_readings import planned, result
 
-from netlab.findings.round_trips import TripTrial
-from netlab.findings.trip_shapes import _tail, suspect
+from netlab.findings.round_trips import TripTrial, _tail, suspect
 from netlab.stats.histogram import Modes
 
 APART_40_US = Modes(lower=100_000, upper=140_000, lower_share=0.5)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from made_readings import planned, result
 
+from netlab.findings.buffers import _agree, _aligned, _along, _Compared, _finding
 from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.round_trips import TripCell, TripTrial
-from netlab.findings.trip_shapes import _agree, _aligned, _along, _Compared, _finding
 from netlab.stats import ComparisonResult
 
 

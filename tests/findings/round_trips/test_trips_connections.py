@@ -12,9 +12,15 @@ from made_readings import plan_of, planned, result
 from made_trips import found, said, timed, trips_run
 
 from netlab.findings.finding import Group, Kind, finding, in_trials
-from netlab.findings.round_trips import TripCell, TripTrial
+from netlab.findings.round_trips import (
+    LongTrips,
+    TripCell,
+    TripTrial,
+    _near,
+    first_packet_lost,
+    first_packets,
+)
 from netlab.findings.series import series_of
-from netlab.findings.trip_shapes import LongTrips, _near, first_packet_lost, first_packets
 from netlab.trial.record import Value
 
 KIND = "first-packet-lost"

@@ -15,8 +15,8 @@ from made_trips import found, said, timed, trip_cell, trips_run
 
 from netlab.findings.analysis import load
 from netlab.findings.finding import Group, Kind, finding, in_trials
+from netlab.findings.round_trips import outliers
 from netlab.findings.series import series_of
-from netlab.findings.trip_shapes import outliers
 from netlab.trial.record import Value
 
 RNG = random.Random(21)  # noqa: S311  (no secret)
