@@ -193,11 +193,10 @@ class History:
 
 
 def history_of(read: ReadRuns, judged: DatedRun | None = None) -> History:
-    """The history of every cell of the newest run.
+    """The history of every cell of the newest run, or of ``judged`` over the runs before it.
 
-    With ``judged``, this run's cells are taken instead, and only the runs that started before it.
-    A run whose link differs from that of ``newest`` is left out, and a remark states the
-    difference. A cell of another run is the same cell if all of its settings are the same.
+    A run whose link differs is left out, and a remark states the difference. A cell of another run
+    is the same cell if all of its settings are the same.
     """
     newest = judged or read.runs[-1]
     remarks, runs = [*read.remarks], []

@@ -54,9 +54,8 @@ def drawing_of_several(
 ) -> Iterator[Callable[[Iterable[Chart | Strip | HeatMap]], Pictures]]:
     """Draw charts in other processes while the block does something else.
 
-    The block gets a function that takes charts, and returns a function for their pictures. Each
-    chart is drawn in each of ``forms``; the picture in the second form is the ``column`` of the
-    picture in the first form. ``many``: start the processes at once, as many charts will follow.
+    The block gets a function of charts that returns a function for their pictures. The picture in
+    the second of ``forms`` is the ``column`` of that in the first. ``many``: start at once.
     """
     with drawers(start=many) as helpers:
 

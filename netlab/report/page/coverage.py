@@ -109,12 +109,12 @@ def summary(records: Sequence[Record]) -> str:
     totals = [counted("{number} cell", "{number} cells", cells)]
     if len(records) > cells:
         totals.append(counted("{number} trial", "{number} trials", len(records)))
-    statuses = [
-        joined(" ", [f"{numbers[status]:,}", STATUSES[status]])
-        for status in Status
-        if numbers[status]
-    ]
-    return joined(": ", [joined(", ", parts) for parts in (totals, statuses) if parts])
+    return joined(": ", [joined(", ", parts) for parts in (totals, by_status(numbers)) if parts])
+
+
+def by_status(numbers: Mapping[Status, int]) -> list[Message]:
+    """Such as ``346 ok`` and ``70 pending``, in the order of the statuses."""
+    return [joined(" ", [f"{numbers[s]:,}", STATUSES[s]]) for s in Status if numbers.get(s)]
 
 
 def blanks(records: Iterable[Record]) -> tuple[Blank, ...]:

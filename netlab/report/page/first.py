@@ -11,12 +11,12 @@ from netlab.experiment.hosts import is_by_name, labels_of, role_of
 from netlab.kinds import KINDS
 from netlab.messages import Message, _, counted, joined
 from netlab.report.draw.plot import Picture
-from netlab.report.page.coverage import HostFacts
+from netlab.report.page.coverage import HostFacts, by_status
 from netlab.report.text.phrases import listed
 from netlab.results.labels import SYSTEMS, setting_name, setting_value
 from netlab.results.layout import ROWS, level, levels_of
 from netlab.store.plan import Plan
-from netlab.trial.record import STATUSES, Record, Status, utc_of
+from netlab.trial.record import Record, Status, utc_of
 from netlab.units import format_rate
 
 if TYPE_CHECKING:
@@ -251,20 +251,16 @@ def _when(records: Sequence[Record]) -> str:
 
 def _ended(records: Sequence[Record]) -> str:
     """The number of trials with a result, and the statuses of the others."""
-    ok = sum(record.status == Status.OK for record in records)
+    others = Counter(record.status for record in records)
+    ok = others.pop(Status.OK, 0)
     if not records or ok == len(records):
         return _("All trials have a result.") if records else ""
-    status_counts = [
-        joined(" ", [f"{number:,}", STATUSES[status]])
-        for status in Status
-        if status != Status.OK and (number := sum(r.status == status for r in records))
-    ]
     return counted(
         "{ok} of {number} trial has a result, {others}; the footnote of a blank states why.",
         "{ok} of {number} trials have a result, {others}; the footnote of a blank states why.",
         len(records),
         ok=f"{ok:,}",
-        others=listed(status_counts),
+        others=listed(by_status(others)),
     )
 
 
