@@ -262,10 +262,7 @@ class Agent:
         return pending
 
     def ask(self, verb: str, *, timeout_s: float | None = None, **keys: Any) -> Mapping[str, Any]:
-        """Send a request and wait for its answer; ProbeError or HostGone if there is none.
-
-        ``timeout_s``: ``ANSWER_S`` by default.
-        """
+        """Send a request and wait for its answer; ProbeError or HostGone if there is none."""
         return self.start(verb, **keys).record(ANSWER_S if timeout_s is None else timeout_s)
 
     def facts(self, to: str | None = None, *, interface: str | None = None) -> Mapping[str, Any]:

@@ -154,11 +154,7 @@ def fault_in_record(record: Mapping[str, Any], keys: tuple[str, ...] = ()) -> st
 
 
 def _contradiction(record: Mapping[str, Any]) -> str | None:
-    """The first contradiction between the keys of a record; ``None`` if there is none.
-
-    Checks the lengths of the lists of `trips`, the keys of an undamaged `leftover`, each rate of a
-    `result` against its count, and each histogram against its number of bits.
-    """
+    """The first contradiction between the keys of a record; ``None`` if there is none."""
     if record["type"] == "trips":
         times, trips = len(record.get("trip_at_us", ())), len(record.get("trip_ns", ()))
         if times != trips:
@@ -219,12 +215,6 @@ def _is_number(value: Any) -> bool:
     return _is_finite(value) and value >= 0
 
 
-def _is_flat(value: object) -> bool:
-    if isinstance(value, list):
-        return all(map(_is_finite, value))
-    return isinstance(value, str | bool) or _is_finite(value)
-
-
 def _is_measure(value: object) -> bool:
     return all(map(_is_finite, value)) if isinstance(value, list) else _is_finite(value)
 
@@ -262,23 +252,24 @@ _PORTS: tuple[Fits, str] = (
 )
 _NO_NAME: tuple[Fits, str] = (lambda _value: False, "no key")
 _MEASURE: tuple[Fits, str] = (_is_measure, "a number, or a list of numbers")
-_FLAT: tuple[Fits, str] = (_is_flat, "a text, a number or a list of numbers")
+_FLAT: tuple[Fits, str] = (
+    lambda value: isinstance(value, str | bool) or _is_measure(value),
+    "a text, a number or a list of numbers",
+)
 
 _KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
     (_TEXT, "type id role sequence receive_method receive_steering send_method latency_from close"),
     (_TEXT, "closed_by stack_stamps local_address peer_address opened congestion interface"),
-    (_TEXT, "receive_from"),
-    (_TEXT, "receive_chosen text"),
+    (_TEXT, "receive_from receive_chosen text file program arguments"),
     (_COUNT, "descriptor exit_code signal output_bytes discarded_bytes"),
     (_WORD, "error"),
     (_ENTRY, "entry"),
-    (_TEXT, "file program arguments"),
     (_COUNT, "count left_out elsewhere deadline_ns written_wall_ns tried_wall_ns"),
     (_FLAG, "left killed damaged"),
     (_TEXT, "detail key version build os os_release architecture clock capabilities"),
     (_TEXT, "machine_id kernel distribution hostname cpu_model boot_id virtual governor turbo"),
-    (_TEXT, "congestion_available congestion_allowed"),
-    (_TEXT, "route_interface route_source route_gateway addresses"),
+    (_TEXT, "congestion_available congestion_allowed route_interface route_source"),
+    (_TEXT, "route_gateway addresses"),
     (_TEXT, "interface_driver interface_qdisc interface_offloads interface_duplex token"),
     (_COUNT, "receive_calls empty_receives receive_call_messages receive_pause_ns"),
     (_COUNT, "streams marks strangers queue_looks queue_drops udp_receive_buffer_errors pid"),
@@ -293,10 +284,9 @@ _KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
     (_COUNT, "largest_receive_bytes longest_gap_ns queue_open_bytes"),
     (_COUNT, "queue_close_bytes interval_ns send_call_median_ns send_call_p90_ns user_ns"),
     (_COUNT, "system_ns thread_ns run_queue_delay_ns stalled_ns quota_throttled_ns"),
-    (_COUNT, "interface_sent_bytes interface_received_bytes"),
-    (_COUNT, "send_buffer_requested_bytes send_buffer_bytes"),
+    (_COUNT, "interface_sent_bytes interface_received_bytes send_buffer_requested_bytes"),
     (_COUNT, "receive_buffer_requested_bytes receive_buffer_bytes stack_min_ns stack_max_ns"),
-    (_COUNT, "stack_sum_ns connect_sum_ns monotonic_ns wall_ns memory_bytes"),
+    (_COUNT, "stack_sum_ns connect_sum_ns monotonic_ns wall_ns memory_bytes send_buffer_bytes"),
     (_COUNTS, "interval_bytes late_histogram_ns first_rtt_ns rtt_histogram stack_histogram"),
     (_COUNTS, "send_call_histogram cpu_numbers cpu_busy_ticks cpu_total_ticks gaps"),
     (_COUNTS, "trip_at_us trip_ns lost_trip_at_us"),

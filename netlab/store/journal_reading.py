@@ -158,9 +158,7 @@ class Gathered:
         return frozenset(cell for cell, number in told if self.index.is_finished(cell, number))
 
     def doubtful(self, most_steal: float | None) -> Iterator[TrialKey]:
-        """The trials whose last record may ask for a repeat: in all others, no data stopped, and no
-        larger share of CPU time than ``most_steal`` was stolen (``None``: any share is allowed).
-        """
+        """The trials whose last record may ask for a repeat, as ``RunFolder.doubtful``."""
         if self.index is None or not isinstance(self.latest, LatestRecords):
             return iter(tuple(self.latest))
         added = self.latest.added

@@ -109,9 +109,7 @@ class StoredRun:
     """Trial → when it began, for trials that the last session began and that have no record yet."""
 
     def progress(self, cell: PlannedCell) -> CellProgress:
-        """The progress of a planned cell. The result's ``precise`` is set if the plan ends the
-        cell's trials as soon as their mean is precise.
-        """
+        """The progress of a planned cell."""
         return progress_in(self.plan, cell, self.latest)
 
     def trials(self) -> Iterator[tuple[PlannedCell, int, Record | None]]:
@@ -273,9 +271,7 @@ def machine_id() -> str | None:
 
 
 def measures_here(stored: StoredRun) -> bool | None:
-    """Whether a host of the last session shares this machine's cores, as hosts of a virtual lab do;
-    ``None`` if no session has described its hosts yet.
-    """
+    """Whether a host of the last session shares this machine's cores; ``None`` if not described."""
     described = [note.data.get("hosts") for note in stored.notes if note.kind == SESSION]
     if not described or not isinstance(described[-1], Mapping):
         return None
@@ -350,17 +346,11 @@ class RunStatus:
             "reason": self.last.reason,
             "started_at": self.last.started_at,
         }
+        counts = ("total", "done", "remaining", "ok", "impossible", "failed", "pending")
         return {
             "folder": str(self.folder),
             "title": self.title,
-            "total": self.total,
-            "done": self.done,
-            "remaining": self.remaining,
-            "ok": self.ok,
-            "impossible": self.impossible,
-            "failed": self.failed,
-            "pending": self.pending,
-            "undecided": self.undecided,
+            **{name: getattr(self, name) for name in (*counts, "undecided")},
             "not_tight": list(self.not_tight),
             "disturbed": self.disturbed,
             "disturbed_again": self.disturbed_again,
@@ -394,16 +384,16 @@ class RunStatus:
                 f"up to {self.until.at_most} trials each"
             )
         if self.not_tight and self.until is not None:
-            keys = self.not_tight
-            cells = "1 cell was" if len(keys) == 1 else f"{len(keys)} cells were"
+            number = len(self.not_tight)
+            cells = "1 cell was" if number == 1 else f"{number} cells were"
             lines.append(
                 f"{cells} not within ± {format_share(self.until.within)} after "
                 f"{self.until.at_most} trials: look for the cause of the scatter, more trials do "
                 "not remove it"
             )
-            lines += [f"  {key}" for key in keys[:_SHOWN]]
-            if len(keys) > _SHOWN:
-                lines.append(f"  and {len(keys) - _SHOWN} more")
+            lines += [f"  {key}" for key in self.not_tight[:_SHOWN]]
+            if number > _SHOWN:
+                lines.append(f"  and {number - _SHOWN} more")
         if self.disturbed and self.quiet is not None:
             again = f"{self.disturbed_again} to be repeated"
             lines.append(f"{self.quiet.disturbed(self.disturbed)}: {again}")

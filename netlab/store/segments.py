@@ -397,9 +397,7 @@ class TrialIndex:
         return map(self._key, ordinals[np.argsort(rows)].tolist())
 
     def doubtful(self, most_steal: float | None) -> Iterator[TrialKey]:
-        """The trials in whose last record data stopped, or a hypervisor took a larger share of a
-        host's CPU time than ``most_steal``; ``None``: any share is allowed.
-        """
+        """The trials in whose last record data stopped, or more CPU time was stolen than that."""
         is_odd = self._columns[Private.STOPPED]
         if most_steal is not None:
             is_odd = is_odd | (self._columns[Private.STEAL] > most_steal)
@@ -424,9 +422,7 @@ class TrialIndex:
         return None if code == _NO_RECORD else _STATUSES[code]
 
     def counts(self, trials: Mapping[str, int]) -> Counter[Status]:
-        """Number of trials by status; pending without a record. ``trials``: cell → number of its
-        trials that count, for all cells.
-        """
+        """Number of trials by status, pending without a record; as ``Gathered.counts``."""
         codes = self._columns["status"][self._row_of]
         codes[self._row_of < 0] = _STATUSES.index(Status.PENDING)
         most = np.array([trials[cell.key] for cell in self._plan.cells], dtype=np.int64)
