@@ -56,23 +56,17 @@ class Analysis(Run):
 
 
 def load(path: Path, say: Callable[[Run], Callable[[Finding], str]] | None = None) -> Analysis:
-    """Read a run folder. Raises UsageError if the path is not a run folder, StoreError if the
-    folder is unusable.
-    """
+    """Read a run folder; UsageError if it is not one, StoreError if it is unusable."""
     return Analysis(read_checked(path), say)
 
 
 def load_cells(path: Path, keys: Collection[str]) -> Analysis:
-    """Read only the cells with these keys of a run folder. Errors as ``load``; UsageError also for
-    a key of no cell.
-    """
+    """Read only the cells with these keys. Errors as ``load``; UsageError for an unknown key."""
     return Analysis(read_cells(path, keys, RUN_CHECK))
 
 
 def findings(run: Analysis) -> tuple[Finding, ...]:
-    """All findings about a run: warnings first, otherwise in the order of the table of kinds
-    (catalogue.py).
-    """
+    """All findings about a run: warnings first, else in the order of the table of kinds."""
     evidence = RunEvidence(run)
     rules = dict.fromkeys(kind.rule for kind in Kind if kind.rule is not None)
     computed = [finding for rule in rules for finding in evidence.shown_by(rule)]
@@ -80,9 +74,7 @@ def findings(run: Analysis) -> tuple[Finding, ...]:
 
 
 class RunEvidence:
-    """The evidence for the rules. Each parameter of a rule receives the attribute of this class
-    that has the same name.
-    """
+    """The evidence for the rules: a parameter of a rule gets the attribute of the same name."""
 
     def __init__(self, run: Analysis) -> None:
         self.run = run
@@ -171,9 +163,7 @@ class RunEvidence:
 
     @cached_property
     def routes(self) -> dict[str, list[Mapping[str, Any]]]:
-        """Host → facts of the interfaces of its additional test addresses. Only interfaces that a
-        record names are included.
-        """
+        """Host → facts of the interfaces of its additional test addresses that a record names."""
         interfaces = {
             str(record.values[name])
             for record in self.run.records

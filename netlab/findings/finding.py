@@ -118,9 +118,7 @@ def finding(
 
 
 def in_trials(count: int, number: int) -> dict[str, str]:
-    """The word ``in_trials`` of a finding: a text such as "in 2 of 5 trials". Empty if there is
-    only one trial.
-    """
+    """The word ``in_trials``, such as "in 2 of 5 trials"; empty if there is only one trial."""
     if number < 2:
         return {}
     return {

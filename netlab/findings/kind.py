@@ -189,9 +189,7 @@ def warning(title: str, *texts: Message, **row: Any) -> None:
 
 
 def note(title: str, *texts: Message, **row: Any) -> None:
-    """Add a row for a note: anything else worth stating. Without a rank, the note gets rank 90, so
-    that it comes after warnings.
-    """
+    """Add a row for a note: anything else worth stating. Its rank is 90: after warnings."""
     _add(title, texts, {"severity": "note", "rank": 90, **row})
 
 

@@ -65,15 +65,8 @@ class RateFit:
     other_spreads: tuple[tuple[Accounting, float], ...]
     """The spread of the same columns by each other accounting."""
 
-    @property
-    def tells_accountings(self) -> bool:
-        """Whether the streams have enough different ceilings to distinguish the accountings."""
-        return self.ceilings >= CEILINGS
-
     def stands_out(self, accounting: Accounting) -> bool:
-        """Whether this accounting can be distinguished from ``WIRE``; ``WIRE`` itself must be
-        distinguished from all other accountings.
-        """
+        """Whether it can be told from ``WIRE``; ``WIRE`` itself: from all other accountings."""
         return all(
             spread >= STANDS_OUT * self.spread
             for option, spread in self.other_spreads
@@ -301,7 +294,7 @@ def _fits(
     several = {
         option: fit
         for option, fit in fits.items()
-        if fit is not None and fit.tells_accountings and fit.spread <= SAME
+        if fit is not None and fit.ceilings >= CEILINGS and fit.spread <= SAME
     }
     if several:
         best = min(several, key=lambda option: several[option].spread)
@@ -345,13 +338,11 @@ def _is_of_rate(fit: RateFit) -> bool:
         median(member.sample.lost_share or 0 for member in column)
         for column in grouped(lossy, _column).values()
     ]
-    return fit.tells_accountings and max(shares) - min(shares) >= LOSS_SPAN
+    return fit.ceilings >= CEILINGS and max(shares) - min(shares) >= LOSS_SPAN
 
 
 def _resent_share(sample: StreamSample) -> float:
-    """Share of TCP's segments that were retransmitted, or of UDP's messages that were lost; 1 if
-    not known.
-    """
+    """Share of the segments that TCP sent again, or of lost UDP messages; 1 if not known."""
     if sample.protocol == "UDP":
         return 1.0 if sample.lost_share is None else sample.lost_share
     resent, window_ns, framing = sample.tcp.retransmissions, sample.sender.window_ns, sample.framing

@@ -31,9 +31,7 @@ class Accounting(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Framing:
-    """The framing of one message over UDP, or of one full TCP segment, on the link that the matrix
-    describes.
-    """
+    """The framing of one UDP message, or of one full TCP segment, on the stated link."""
 
     payload_bytes: int
     packets: tuple[int, ...]

@@ -66,9 +66,7 @@ def _turned(pairing: str) -> str:
 
 
 def missing(run: Run) -> tuple[Finding, ...]:
-    """Findings about failed trials and about cells without any result: one per pairing, protocol
-    and reason.
-    """
+    """One finding per pairing, protocol and reason: failed trials, cells without any result."""
     with_result = {cell for (cell, _), r in run.latest.items() if r.status is Status.OK}
     blanks: dict[tuple[Group, Kind, str], list[PlannedCell]] = {}
     cells_of_group: dict[Group, set[str]] = {}
@@ -126,9 +124,7 @@ the requested time by the larger one of these values plus the time-out."""
 
 
 def off_time(series: Iterable[Series], statements: StatedFacts) -> tuple[Finding, ...]:
-    """Findings about pairings whose trials did not last as requested, according to their records or
-    to an imported document.
-    """
+    """Pairings whose trials did not last as requested, by their records or a document."""
     points: dict[str, list[Point]] = {}
     for one_series in series:
         points.setdefault(one_series.group.pairing, []).extend(one_series.points)

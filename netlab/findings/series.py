@@ -117,9 +117,7 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """The points of one group in the order of their buffers; a point without a requested buffer
-    size comes last.
-    """
+    """The points of one group by their buffers, smallest first; without a size: last."""
 
     group: Group
     test: str
@@ -172,9 +170,7 @@ def series_of(run: Run) -> tuple[Series, ...]:
 
 
 def group_of(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:
-    """The group of a cell: pairing, protocol, message size and flow, with the cell's values of the
-    settings in ``conditions``.
-    """
+    """The group of a cell, with its values of the settings in ``conditions``."""
     size = cell.settings.get("message_bytes")
     return Group(
         pairing=cell.pairing,

@@ -58,9 +58,7 @@ def with_steady_others(samples: Iterable[StreamSample]) -> tuple[StreamSample, .
 
 
 def parts_of(sample: StreamSample) -> Parts:
-    """The parts: each end's waits for a CPU as a share of the time, and the traffic of others as a
-    share of the link.
-    """
+    """Each end's waits for a CPU (share of time), the traffic of others (share of the link)."""
     parts = _waits(sample)
     others_share, doubt = sample.likely_others_share, sample.others_doubt_share
     if others_share >= LEAST_OTHERS and others_share >= CERTAIN * doubt:
@@ -258,9 +256,7 @@ def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedS
 
 
 def _by_shares(sample: StreamSample, best_bit_per_s: float | None) -> JudgedStream:
-    """The limit if no rule of ``_RULES`` holds: a wait for a CPU, or other traffic, that explains
-    enough of the missing throughput.
-    """
+    """The limit if no rule holds: waits or other traffic that explain enough."""
     largest = largest_beside_others(sample)
     if largest is not None:
         return JudgedStream(sample, largest, by_shares=True)
@@ -298,9 +294,7 @@ def lost_to_stops(sample: StreamSample) -> bool:
 
 
 def is_above(sample: StreamSample) -> bool:
-    """Whether a stream's throughput is above the wire ceiling by more than errors of the clocks and
-    long receive calls can explain.
-    """
+    """Whether throughput is above the wire ceiling by more than clocks and long calls explain."""
     ceiling = sample.highest_ceiling_bit_per_s
     if ceiling is None or sample.same_host:
         return False
@@ -391,9 +385,7 @@ def trials_of(samples: Sequence[StreamSample]) -> tuple[tuple[str, int], ...]:
 def trial_count_words(
     samples: Sequence[StreamSample], all_samples: Sequence[StreamSample]
 ) -> dict[str, str]:
-    """The word ``in_trials`` of a finding: a text with the number of the cells' trials that are in
-    ``samples``. Empty if all of them are.
-    """
+    """The word ``in_trials``: how many of the cells' trials are shown; empty if all are."""
     number = len(all_samples)
     if len(samples) == number:
         return {}

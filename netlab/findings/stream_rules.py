@@ -101,9 +101,7 @@ def robbed(end: StreamEnd) -> bool:
 
 
 def wants_cpu(end: StreamEnd) -> bool:
-    """Whether the end was on a CPU, or ready to run, nearly all the time: it waited for nothing
-    else.
-    """
+    """Whether the end was on a CPU, or ready to run, nearly all the time."""
     return (end.thread_share or 0) + (end.run_queue_share or 0) >= ON_CPU
 
 
@@ -512,9 +510,7 @@ def stood_in_queue(sample: StreamSample) -> bool:
 
 
 def _one_stream(sample: StreamSample) -> bool:
-    """Whether TCP's account (the times and counters of tcp_info) covers all data: it is recorded
-    for the first stream only.
-    """
+    """Whether TCP's account covers all data: it is recorded for the first stream only."""
     return sample.streams == 1 and sample.sender.judged
 
 
@@ -528,9 +524,7 @@ def is_shared(sample: StreamSample) -> bool:
 
 
 def crowded_out(sample: StreamSample) -> bool:
-    """Whether the stream filled the link together with other traffic, and drops at the hosts are
-    not the limit.
-    """
+    """Whether the stream and others filled the link, and hosts dropped little."""
     is_filled = sample.filled_by_others is not None
     return is_filled and not receive_queue_drops(sample) and not lost_at(sample, *IN_HOSTS)
 
@@ -551,9 +545,7 @@ def receive_queue_drops(sample: StreamSample) -> bool:
 
 
 def lost_at(sample: StreamSample, *places: Kind) -> bool:
-    """Whether loss is the limit, and large enough, and its place is one of these: kinds of findings
-    about lost messages.
-    """
+    """Whether loss is the limit, large enough, and in one of these places."""
     loss = placed(sample)
     return loss is not None and loss.kind in places and loses_most(sample)
 

@@ -122,9 +122,7 @@ def _follows_window(series: TcpSeries) -> bool:
 
 
 def queues(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Notes about streams whose data waited in a queue: one per group of cells, with the figures of
-    the trial with the longest queue.
-    """
+    """Streams whose data waited in a queue, with the figures of the longest queue."""
 
     def judged(sample: StreamSample) -> SizeAndFigures | None:
         queue = queue_of(sample)
@@ -233,9 +231,7 @@ def recovering_share(sample: StreamSample) -> float | None:
 
 
 def recoveries(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Notes about streams that recovered for much of their window: one per group of cells, with the
-    figures of the worst trial.
-    """
+    """Streams that recovered for much of their window, with the figures of the worst trial."""
 
     def judged(sample: StreamSample) -> SizeAndFigures | None:
         series, share = sample.tcp_series, recovering_share(sample)

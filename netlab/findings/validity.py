@@ -137,9 +137,7 @@ def hosts(
 def _interfaces(
     readings: Iterable[Mapping[str, Any]], routes: Iterable[Mapping[str, Any]]
 ) -> Iterator[Mapping[str, Any]]:
-    """The last facts of each interface: first the interface in the host's facts, then the
-    interfaces of ``routes``.
-    """
+    """The last facts of each interface: of the host's facts first, then of ``routes``."""
     followed: dict[str, Any] = {}
     for reading in readings:
         followed |= {name: value for name, value in reading.items() if value not in (None, "")}
@@ -270,9 +268,7 @@ def _of_hosts(
     rule: Callable[[StreamSample, StreamEnd], bool],
     figures: Iterable[str],
 ) -> Iterator[Finding]:
-    """One finding per host, over the cells in which the rule holds for this host in more than half
-    of the trials.
-    """
+    """One finding per host, over the cells in which the rule holds in most of its trials."""
     all_ends = ((sample, end) for sample in samples for end in sample.ends)
     for host, of_host in grouped(all_ends, lambda pair: pair[1].host).items():
         shown: dict[str, list[StreamEnd]] = {}

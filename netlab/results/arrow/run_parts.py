@@ -18,7 +18,7 @@ from netlab.results.quantities import figure_columns
 from netlab.results.rows import row_of, rows_of
 from netlab.results.run import read_checked
 from netlab.results.value_types import RUN_CHECK
-from netlab.store.files import disk_error
+from netlab.store.files import disk_errors
 from netlab.store.journal_reading import Gathered, LatestRecords
 from netlab.store.plan import Plan
 from netlab.store.reader import JOURNAL, gather, progress_in, read_plan
@@ -108,10 +108,8 @@ def parts_of(folder: Path) -> RunParts:
     plan, _ = read_plan(folder, RUN_CHECK)
     chain = chain_of(folder, folder / JOURNAL)
     if chain.segments:
-        try:
+        with disk_errors(folder / JOURNAL, "read the journal"):
             size_bytes = os.lstat(folder / JOURNAL).st_size
-        except OSError as error:
-            raise disk_error(error, folder / JOURNAL, "read the journal") from None
         replaced = frozenset(begin for segment in chain.segments for begin in segment.replaced)
         trials = sum(segment.rows for segment in chain.segments) - len(replaced)
         is_damaged = chain.remarks or any(segment.damages for segment in chain.segments)

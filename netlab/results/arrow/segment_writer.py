@@ -26,31 +26,14 @@ from netlab.interpreter import with_this_netlab
 from netlab.results.columns import columns_of
 from netlab.results.rows import column_of, names_ending, row_of, text_of
 from netlab.results.value_types import RUN_CHECK
+from netlab.store import journal as journal_lines
+from netlab.store import segments
 from netlab.store.files import names_below, remove_below, write_private
-from netlab.store.journal import (
-    MAX_DAMAGES,
-    Damage,
-    JournalLine,
-    TrialKey,
-    as_it_is,
-    items_of,
-    note_in,
-    record_in,
-    scan_pieces,
-)
+from netlab.store.journal import Damage, JournalLine, TrialKey, items_of, scan_pieces
 from netlab.store.journal_reading import WriterLock, counted_attempt
 from netlab.store.plan import Plan, PlannedCell, PlannedTrials
 from netlab.store.reader import JOURNAL, read_plan
-from netlab.store.segments import (
-    FOLDER,
-    LinePlace,
-    Private,
-    Segment,
-    chain_of,
-    checksum,
-    index_of,
-    range_of,
-)
+from netlab.store.segments import FOLDER, LinePlace, Private, Segment, chain_of
 from netlab.trial.column import Dtype
 from netlab.trial.interruptions import interruptions
 
@@ -232,12 +215,12 @@ def compact(
 
 def _compact(folder: Path, plan: Plan, least_bytes: int, least_lines: int) -> int:
     journal = folder / JOURNAL
-    chain, index = index_of(folder, journal, plan, chain_of(folder, journal))
+    chain, index = segments.index_of(folder, journal, plan, chain_of(folder, journal))
     if _is_short(journal, chain.end_bytes, least_bytes, least_lines):
         return 0
     trials = () if index is None else index.trials()
     recorded = {trial: index.last_bytes(trial) for trial in trials if index is not None}
-    stale = {name for name in names_below(folder, FOLDER) if range_of(name)}
+    stale = {name for name in names_below(folder, FOLDER) if segments.range_of(name)}
     for name in stale - {segment.name for segment in chain.segments}:
         remove_below(folder, FOLDER, name)
     part = _OpenPart(plan, recorded, chain.end_bytes, chain.next_line)
@@ -247,13 +230,13 @@ def _compact(folder: Path, plan: Plan, least_bytes: int, least_lines: int) -> in
             break  # torn: a later write may complete the line
         part.take(size_bytes, piece)
         if part.size_bytes >= SEGMENT_BYTES or part.lines >= SEGMENT_LINES:
-            if part.damages > MAX_DAMAGES:
+            if part.damages > journal_lines.MAX_DAMAGES:
                 return count
             _write(folder, part)
             count += 1
             part = _OpenPart(plan, recorded, part.end_bytes, part.next_line)
     if (part.size_bytes >= least_bytes or part.lines >= least_lines) and part.lines:
-        if part.damages > MAX_DAMAGES:
+        if part.damages > journal_lines.MAX_DAMAGES:
             return count
         _write(folder, part)
         count += 1
@@ -330,7 +313,7 @@ class _OpenPart:
     def _take_record(self, line: JournalLine, place: LinePlace) -> bool:
         """Add the record in a line, if it is of a planned trial; return whether it is."""
         try:
-            record = record_in(line, self._cells, RUN_CHECK, as_it_is)
+            record = journal_lines.record_in(line, self._cells, RUN_CHECK, journal_lines.as_it_is)
         except ValueError:
             self.damages += 1
             return False
@@ -364,7 +347,7 @@ class _OpenPart:
     def _take_attempt(self, line: JournalLine) -> None:
         """Remember the beginning of an attempt at a planned trial."""
         try:
-            note = note_in(line)
+            note = journal_lines.note_in(line)
         except ValueError:
             self.damages += 1
             return
@@ -386,7 +369,7 @@ class _OpenPart:
             damages=self.damages,
             replaced=tuple(self.replaced),
             last=place,
-            last_crc32=checksum(piece),
+            last_crc32=segments.checksum(piece),
             others=tuple(self.others.values()),
         )
 
