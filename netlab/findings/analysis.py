@@ -97,12 +97,10 @@ class RunEvidence:
 
     def shown_by(self, rule: FindingRule | str) -> tuple[Finding, ...]:
         """The findings of a rule: a function, or ``module:function`` of this package."""
-        function: FindingRule = (
-            pkgutil.resolve_name(f"{__package__}.{rule}") if isinstance(rule, str) else rule
-        )
-        return tuple(
-            function(**{name: getattr(self, name) for name in signature(function).parameters})
-        )
+        place = f"{__package__}.{rule}"
+        function = pkgutil.resolve_name(place) if isinstance(rule, str) else rule
+        names = signature(function).parameters
+        return tuple(function(**{name: getattr(self, name) for name in names}))
 
     @cached_property
     def series(self) -> tuple[Series, ...]:

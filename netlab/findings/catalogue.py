@@ -26,8 +26,7 @@ __all__ = ["Kind", "expect_words", "kinds_of_streams", "kinds_of_tests", "words_
 warning(
     "facts-changed",
     _("its system or its settings changed during the run: {facts} and {more_facts} more"),
-    _("its system or its settings changed during the run: {facts}"), rule="validity:hosts",
-    rank=6,
+    _("its system or its settings changed during the run: {facts}"), rule="validity:hosts", rank=6,
     advice=_("the trials before and after the change were measured on a host in different states: "
         "measure again"),
     section=RUN, condition="a property of a host had more than one value during the run. The rule "
@@ -229,8 +228,7 @@ note(
         _("at the wire’s limit, within {margin} of {ceiling_bit_per_s}"),
         _("at the wire’s limit, within {margin} of the wire ceiling, {in_cells}"),
         _("at the wire’s limit, within {margin} of the wire ceiling")),
-    rule=lambda reported_limits: reported_limits,
-    section=BOTTLENECK,
+    rule=lambda reported_limits: reported_limits, section=BOTTLENECK,
     condition="throughput is at least {stream_limits.FILLED:%} of the wire ceiling "
         "({stream_limits.FILLED_BOTH_WAYS:%} with data both ways), and is not above the ceiling as "
         "`above-wire/rate` defines it. If this holds for every trial of every cell, the sentence "
@@ -396,8 +394,7 @@ note(
     _("{segments} sent again, lost {place}: both hosts count all their drops, and {few_here}"),
     _("{segments} sent again, lost {place}: both hosts count all their drops, and there were "
         "none"),
-    _("{segments} sent again; the place of the loss is unknown"),
-    rank=78, leads=False,
+    _("{segments} sent again; the place of the loss is unknown"), rank=78, leads=False,
     advice=_("TCP needs a few losses to find the rate of the path; many cost throughput"),
     section=LOST, condition="TCP sent segments again; the place is found as for `loss`")
 warning(

@@ -195,8 +195,7 @@ note(
         "the time"),
     rank=70, limit=_("congestion control"),
     figures=("cwnd_limited_share", "retransmissions", "min_rtt_us"),
-    advice=_("check the path for a slower link or a short queue"),
-    section=BOTTLENECK,
+    advice=_("check the path for a slower link or a short queue"), section=BOTTLENECK,
     condition="the one TCP stream sent segments again, and for at least half of the window neither "
         "the receive window nor the send buffer held it back (by TCP_INFO). Not stated if the "
         "probable other traffic is at least half of the missing throughput")
@@ -225,8 +224,7 @@ note(
             "records"),
         _("its limit cannot be determined from the records")),
     leads=False, limit=_("not determined"), explains=False,
-    advice=_("the records do not show the limit"),
-    section=BOTTLENECK,
+    advice=_("the records do not show the limit"), section=BOTTLENECK,
     condition="the records have all evidence that the rules of this section need, and no rule "
         "holds. If evidence is missing, there is no finding")
 warning(

@@ -22,9 +22,7 @@ VETO_TRIALS, VETO_SPAN = 6, 0.1
 """Minimum number of trials that can show that longer waits cost nothing, and minimum difference
 between their shares of time without a CPU."""
 
-_LESS_THAN_PACKETS = frozenset(
-    {None, Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_UNKNOWN, Kind.NOT_DETERMINED}
-)
+_LESS_THAN_PACKETS = (None, Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_UNKNOWN, Kind.NOT_DETERMINED)
 
 _Part = tuple[str, str, str, int, str, Conditions]
 """A host, its role, and what is tested: protocol, message size, flow, conditions."""

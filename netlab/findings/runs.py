@@ -35,7 +35,10 @@ def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> tuple[Fi
         faster = groups.get(replace(group, pairing=_turned(group.pairing)))
         if faster is None or faster is slower:
             continue
-        slower_points, faster_points = _by_buffer(slower), _by_buffer(faster)
+        slower_points, faster_points = (
+            {point.buffer_bytes: point for point in side.measured if not point.same_host}
+            for side in (slower, faster)
+        )
         sizes = [size for size in slower_points if size in faster_points]
         if not sizes:
             continue
@@ -54,10 +57,6 @@ def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> tuple[Fi
                 )
             )
     return tuple(findings)
-
-
-def _by_buffer(series: Series) -> dict[int | None, Point]:
-    return {point.buffer_bytes: point for point in series.measured if not point.same_host}
 
 
 def _turned(pairing: str) -> str:

@@ -342,10 +342,7 @@ def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | No
     medians: dict[str, float | None] = {}
     for name in (*_ALWAYS, *kind.figures):
         values = [attrgetter(FIGURES.get(name, name))(sample) for sample in samples]
-        known_values = [value for value in values if value is not None]
-        medians[name] = (
-            median(known_values) if known_values and len(known_values) == len(values) else None
-        )
+        medians[name] = median(values) if values and None not in values else None
     if kind.is_costly and samples:
         medians["costs_share"] = median(cost_of(kind, sample) for sample in samples)
     return medians

@@ -11,18 +11,9 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from netlab.results.columns import CORE, columns_of, describe
-from netlab.results.rows import column_of, rows_of
+from netlab.results.rows import column_of
 from netlab.stats import MIN_TRIALS, interval
-from netlab.store.reader import StoredRun
 from netlab.trial.record import Status
-
-
-def frame_of(stored: StoredRun) -> pd.DataFrame:
-    """One row per trial, in the plan's order, with the columns of ``netlab.results.columns``.
-
-    Pending trials are included as far as their number is known.
-    """
-    return make_frame(rows_of(stored), tests=dict.fromkeys(cell.test for cell in stored.plan.cells))
 
 
 def make_frame(rows: Iterable[Mapping[str, Any]], *, tests: Iterable[str] = ()) -> pd.DataFrame:
@@ -65,17 +56,12 @@ def core_of(frame: pd.DataFrame) -> pd.DataFrame:
 def summary_of(frame: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
     """One row per cell and quantity, with the ``settings`` in which the cells differ.
 
-    A cell is one combination of two hosts, test and settings.
-
     A row has ``n`` (trials with a result) and ``mean``, and if ``n`` is at least three, ``low`` and
     ``high``: the bounds of Student's 95 % interval.
     """
     with_result = frame[frame["status"] == str(Status.OK)]
-    rows = [
-        row
-        for _, trials in with_result.groupby("cell", sort=False, observed=True)
-        for row in _rows(trials, settings)
-    ]
+    cells = with_result.groupby("cell", sort=False, observed=True)
+    rows = [row for _, trials in cells for row in _rows(trials, settings)]
     return pd.DataFrame(rows).convert_dtypes() if rows else pd.DataFrame()
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netlab.results.rows import text_of
+from netlab.results.rows import rows_of, text_of
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import Damage, Note
 from netlab.store.plan import Plan
@@ -100,9 +100,10 @@ class Run:
 
         Pending trials are rows as well, as far as their number is known.
         """
-        from netlab.results.frame import frame_of  # imports pandas, which takes 0.3 s
+        from netlab.results.frame import make_frame  # imports pandas, which takes 0.3 s
 
-        return frame_of(self.stored)
+        tests = dict.fromkeys(cell.test for cell in self.plan.cells)
+        return make_frame(rows_of(self.stored), tests=tests)
 
 
 def _in_order(settings: Mapping[str, Value], order: Iterable[str]) -> Mapping[str, Value]:

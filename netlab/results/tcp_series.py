@@ -56,7 +56,6 @@ def tcp_series_of(values: Mapping[str, Any], flow: str = "") -> TcpSeries | None
     """The series of one flow of a record; ``None`` if the flow has none.
 
     ``values``: the values of the record; ``flow``: the prefix of the names of the flow's values.
-
     A list that is damaged, or whose length differs from that of the times, counts as missing.
     """
     if f"{flow}sender_tcp_series_time_us" not in values:

@@ -22,14 +22,7 @@ from netlab.store.files import disk_errors
 from netlab.store.journal_reading import Gathered, LatestRecords
 from netlab.store.plan import Plan
 from netlab.store.reader import JOURNAL, gather, progress_in, read_plan
-from netlab.store.segments import (
-    FOLDER,
-    PRIVATE,
-    Private,
-    Segment,
-    chain_of,
-    parquet_file,
-)
+from netlab.store.segments import FOLDER, PRIVATE, Private, Segment, chain_of, parquet_file
 from netlab.trial.record import Status
 
 if TYPE_CHECKING:

@@ -169,8 +169,7 @@ _STATISTICS = (
     "throughput_bit_per_s",
 )
 """Columns with statistics: those that a query selects rows by. Statistics of all columns would make
-each file slower to open.
-"""
+each file slower to open."""
 
 
 def is_due(folder: Path) -> bool:
