@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from netlab.messages import _, counted, joined, sentence_case
+from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.results.labels import figure
 from netlab.results.layout import TableColumn
 from netlab.trial.figures import WHOLE, FigureColumn, Shown, Subject
@@ -112,7 +112,7 @@ def grid_table(
     conditions: str = "",
 ) -> GridTable:
     """A table of a grid, with a title such as ``LL, streams 4: throughput, Mbit/s``."""
-    words = joined(", ", [word for word in (pairing, conditions) if word])
+    words = joined(", ", filter(None, (pairing, conditions)))
     return GridTable(
         title=joined(": ", [words, quantity]) if words else quantity,
         corner=corner,
@@ -214,12 +214,7 @@ class Chart:
         ]
         if self.panels:
             names = joined("; ", [panel.title for panel in self.panels])
-            panels = len(self.panels)
-            sentences.append(
-                counted(
-                    "{number} panel: {names}.", "{number} panels: {names}.", panels, names=names
-                )
-            )
+            sentences.append(_panel_count(len(self.panels), names))
         if self.ceilings:
             sentences.append(_("The wire ceiling is drawn as well."))
         if self.shares:
@@ -232,6 +227,10 @@ class Chart:
     def has_bars(self) -> bool:
         """Whether the interval of any point is known."""
         return any(half is not None for line in self.lines for half in line.half_widths)
+
+
+def _panel_count(number: int, names: str) -> Message:
+    return counted("{number} panel: {names}.", "{number} panels: {names}.", number, names=names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,9 +272,7 @@ class Strip:
             return self.description
         names = joined("; ", [joined(", ", [panel.title, panel.unit]) for panel in self.panels])
         head = _("Line charts: {title}, over {x_label}.", title=self.title, x_label=self.x_label)
-        panels = counted(
-            "{number} panel: {names}.", "{number} panels: {names}.", len(self.panels), names=names
-        )
+        panels = _panel_count(len(self.panels), names)
         parts = joined(", ", [band.label for band in self.bands])
         shaded = [_("Shaded: {parts}.", parts=parts)] if self.bands else []
         ends = _("The exported table holds the same figures.")
@@ -338,27 +335,22 @@ class Notes:
     letters: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, sentences: Iterable[str]) -> tuple[str, ...]:
-        """The letters of these sentences, in order; a new sentence gets the next letter."""
-        letters = [
-            self.letters.setdefault(sentence_case(sentence), _letter(len(self.letters)))
-            for sentence in dict.fromkeys(sentences)
-        ]
+        """The letters of these sentences, in order; a new sentence gets the next letter: a to z,
+        then aa to az, ba …
+        """
+        letters = []
+        for sentence in dict.fromkeys(sentences):
+            text, number = "", len(self.letters) + 1
+            while number:
+                number, remainder = divmod(number - 1, 26)
+                text = chr(ord("a") + remainder) + text
+            letters.append(self.letters.setdefault(sentence_case(sentence), text))
         return tuple(sorted(letters, key=lambda letter: (len(letter), letter)))
 
     @property
     def footnotes(self) -> tuple[tuple[str, str], ...]:
         """(letter, sentence), in the order of their first use."""
         return tuple((letter, sentence) for sentence, letter in self.letters.items())
-
-
-def _letter(index: int) -> str:
-    """The letters for a number from 0: a to z, then aa to az, ba …"""
-    letters = ""
-    index += 1
-    while index:
-        index, remainder = divmod(index - 1, 26)
-        letters = chr(ord("a") + remainder) + letters
-    return letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,18 +378,12 @@ def table(
     (or empty), and what the columns are figures of.
     """
     notes = Notes()
-    return Table(
-        title=title,
-        corner=corner,
-        columns=tuple(column.heading for column in columns),
-        lines=tuple(
-            TableLine(
-                label, tuple(_place(column.of(row), column, notes) for column in columns), cell
-            )
-            for label, cell, row in rows
-        ),
-        footnotes=notes.footnotes,
-    )
+    lines = []
+    for label, cell, row in rows:
+        places = tuple(_place(column.of(row), column, notes) for column in columns)
+        lines.append(TableLine(label, places, cell))
+    headings = tuple(column.heading for column in columns)
+    return Table(title, corner, headings, tuple(lines), notes.footnotes)
 
 
 def _place(shown: Shown | float | str | None, column: FigureColumn[Any], notes: Notes) -> TableCell:
@@ -408,8 +394,7 @@ def _place(shown: Shown | float | str | None, column: FigureColumn[Any], notes: 
     letters, text = notes(shown.why), shown.text
     if shown.value is None:
         return TableCell(text or "", notes=letters, cell=shown.cell, n=0)
-    if text is None and column.decimals == WHOLE:
-        text = f"{shown.value:,.0f}"
-    elif text is None:
-        text = figure(shown.value, column.decimals)
+    if text is None:
+        whole = column.decimals == WHOLE
+        text = f"{shown.value:,.0f}" if whole else figure(shown.value, column.decimals)
     return TableCell(text, shown.value, shown.unit or column.unit, letters, shown.cell)

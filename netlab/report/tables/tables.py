@@ -48,23 +48,16 @@ class TableSection:
 
 def sections(layout: Layout, link: Link | None, *, imported: bool) -> tuple[TableSection, ...]:
     """The tables of each pairing: throughput, then loss and intervals if there are any."""
-    return tuple(
-        TableSection(
-            grid,
-            _ends(grid),
-            tuple(
-                table
-                for narrow in _narrow(grid)
-                for table in (
-                    _throughput(narrow, link, imported=imported),
-                    _lost(narrow),
-                    _half_widths(narrow),
-                )
-                if table is not None
-            ),
-        )
-        for grid in layout.grids
-    )
+    made = []
+    for grid in layout.grids:
+        tables: list[GridTable | None] = []
+        for columns in _parts(grid.columns):
+            narrow = _with_columns(grid, columns)
+            throughput = _throughput(narrow, link, imported=imported)
+            tables += [throughput, _lost(narrow), _half_widths(narrow)]
+        found = tuple(table for table in tables if table is not None)
+        made.append(TableSection(grid, _ends(grid), found))
+    return tuple(made)
 
 
 def overviews(layout: Layout, link: Link | None = None) -> tuple[GridTable, ...]:
@@ -78,46 +71,33 @@ def overviews(layout: Layout, link: Link | None = None) -> tuple[GridTable, ...]
     combinations: dict[str, list[BinGrid]] = {}
     for grid in layout.grids:
         combinations.setdefault(grid.conditions, []).append(grid)
-    alike: dict[tuple[TableColumn, ...], list[list[BinGrid]]] = {}
+    alike: dict[tuple[TableColumn, ...], list[BinGrid]] = {}
     for grids in combinations.values():
         columns = tuple(sorted({column for grid in grids for column in grid.columns}))
-        alike.setdefault(columns, []).append(grids)
-    return tuple(
-        _overview(part, groups, link)
-        for columns, groups in alike.items()
-        for part in _parts(columns)
-    )
-
-
-def _overview(
-    columns: tuple[TableColumn, ...], groups: Sequence[Sequence[BinGrid]], link: Link | None
-) -> GridTable:
-    notes = Notes()
-    rows: list[TableLine] = []
-    for grids in groups:
-        for grid in grids:
-            label = of_pairing(grid.title, same_host=grid.same_host)
-            means = tuple(_mean_of(grid, column, link, notes) for column in columns)
-            rows.append(TableLine(label, means, kind="mean", unit=MBIT_PER_S))
+        alike.setdefault(columns, []).extend(grids)
     quantity = _("mean throughput, {unit} (number of cells)", unit=MBIT_PER_S)
-    return grid_table(columns, _("pairing"), quantity, rows, notes.footnotes)
-
-
-def _narrow(grid: BinGrid) -> list[BinGrid]:
-    """The grid, or several grids with no more columns than fit on a printed page."""
-    return [_with_columns(grid, part) for part in _parts(grid.columns)]
+    tables = []
+    for every, grids in alike.items():
+        for columns in _parts(every):
+            notes = Notes()
+            rows = []
+            for grid in grids:
+                label = of_pairing(grid.title, same_host=grid.same_host)
+                means = tuple(_mean_of(grid, column, link, notes) for column in columns)
+                rows.append(TableLine(label, means, kind="mean", unit=MBIT_PER_S))
+            tables.append(grid_table(columns, _("pairing"), quantity, rows, notes.footnotes))
+    return tuple(tables)
 
 
 def _parts(columns: tuple[TableColumn, ...]) -> list[tuple[TableColumn, ...]]:
+    """The columns in parts that fit on a printed page."""
     if len(columns) <= MAX_COLUMNS:
         return [columns]
-    protocols = dict.fromkeys(column.protocol for column in columns)
-    by_protocol = [tuple(c for c in columns if c.protocol == protocol) for protocol in protocols]
-    return [
-        part[start : start + MAX_COLUMNS]
-        for part in by_protocol
-        for start in range(0, len(part), MAX_COLUMNS)
-    ]
+    parts = []
+    for protocol in dict.fromkeys(column.protocol for column in columns):
+        part = tuple(column for column in columns if column.protocol == protocol)
+        parts += [part[at : at + MAX_COLUMNS] for at in range(0, len(part), MAX_COLUMNS)]
+    return parts
 
 
 def _with_columns(grid: BinGrid, columns: tuple[TableColumn, ...]) -> BinGrid:
@@ -143,12 +123,15 @@ def _throughput(grid: BinGrid, link: Link | None, *, imported: bool) -> GridTabl
     repeated = any(len(place.records) > 1 for place in grid.bins.values())
 
     def entry(place: Bin, column: TableColumn) -> TableCell:
-        figures = place.throughputs_bit_per_s
+        figures, sentences, ceiling = place.throughputs_bit_per_s, _why(place), ceilings[column]
         value = mean(figures) if figures else None
-        sentences = _why(place)
-        ceiling = ceilings[column]
         if value is not None and ceiling and ceiling.is_exceeded_by(value, imported=imported):
-            sentences.append(_above(imported=imported))
+            above = _(
+                "more than {percent} % above the wire ceiling: a clock or the stated link rate is "
+                "wrong.",
+                percent=f"{100 * above_tolerance(imported=imported):g}",
+            )
+            sentences.append(above)
         more: dict[str, Any] = {"notes": notes(sentences), "shows_n": repeated, "cell": place.cell}
         if value is None:
             return TableCell(n=0, **more)
@@ -156,16 +139,14 @@ def _throughput(grid: BinGrid, link: Link | None, *, imported: bool) -> GridTabl
 
     body = _body(grid, MBIT_PER_S, notes, entry)
     summary = [
-        _summary(_("mean"), "mean", mean, body, notes),
-        _summary(_("median"), "median", median, body, notes),
+        _summary(_("mean"), "mean", mean, body),
+        _summary(_("median"), "median", median, body),
     ]
     if any(ceilings.values()):
         summary += _ceiling_rows(list(ceilings.values()), summary[0], notes)
-    quantity = (
-        _("throughput, {unit} (number of trials)", unit=MBIT_PER_S)
-        if repeated
-        else _("throughput, {unit}", unit=MBIT_PER_S)
-    )
+    quantity = _("throughput, {unit}", unit=MBIT_PER_S)
+    if repeated:
+        quantity = _("throughput, {unit} (number of trials)", unit=MBIT_PER_S)
     return _table(grid, quantity, [*body, *summary], notes)
 
 
@@ -174,7 +155,6 @@ def _summary(
     kind: TableKind,
     of: Callable[[Sequence[float]], float],
     body: Sequence[TableLine],
-    notes: Notes,
 ) -> TableLine:
     """A row with the mean or the median of each column, over the cells that have a figure, and with
     the number of these cells.
@@ -196,28 +176,27 @@ def _ceiling_rows(
     ceiling_entries, efficiency_entries = [], []
     for ceiling, entry in zip(ceilings, means.places, strict=True):
         if ceiling is None:
-            letters = notes([_NO_CEILING])
-            ceiling_entries.append(blank(letters))
-            efficiency_entries.append(blank(letters))
+            why_none = _("no ceiling: the protocol cannot carry such a message.")
+            no_ceiling = blank(notes([why_none]))
+            ceiling_entries.append(no_ceiling)
+            efficiency_entries.append(no_ceiling)
             continue
-        letters = () if ceiling.is_known else notes([_range(ceiling)])
-        ceiling_entries.append(throughput_cell(ceiling.highest_bit_per_s, notes=letters))
-        efficiency_entries.append(
-            blank(entry.notes)
-            if entry.value is None
-            else _share_cell(100 * entry.value / ceiling.highest_bit_per_s, n=entry.n)
+        timestamps = _(
+            "without TCP timestamps; whether they were used is not recorded. With them the ceiling "
+            "is {ceiling}.",
+            ceiling=f"{figure(ceiling.lowest_bit_per_s / 1e6)} Mbit/s",
         )
+        letters = notes([] if ceiling.is_known else [timestamps])
+        ceiling_entries.append(throughput_cell(ceiling.highest_bit_per_s, notes=letters))
+        efficiency = blank(entry.notes)
+        if entry.value is not None:
+            share = 100 * entry.value / ceiling.highest_bit_per_s
+            efficiency = TableCell(figure(share), share, "%", n=entry.n)
+        efficiency_entries.append(efficiency)
     return [
         TableLine(_("wire ceiling"), tuple(ceiling_entries), kind="ceiling", unit=MBIT_PER_S),
         TableLine(_("mean / ceiling, %"), tuple(efficiency_entries), kind="efficiency", unit="%"),
     ]
-
-
-_NO_CEILING = _("no ceiling: the protocol cannot carry such a message.")
-
-
-def _share_cell(share: float, **more: Any) -> TableCell:
-    return TableCell(figure(share), share, "%", **more)
 
 
 def _lost(grid: BinGrid) -> GridTable | None:
@@ -240,7 +219,8 @@ def _lost(grid: BinGrid) -> GridTable | None:
         letters = notes([*_why(place), *uncounted])
         if not messages:
             return TableCell(notes=letters, n=len(counts))
-        return _share_cell(100 * losses / messages, n=len(counts), notes=letters)
+        share = 100 * losses / messages
+        return TableCell(figure(share), share, "%", letters, n=len(counts))
 
     narrow = _with_columns(grid, columns)
     rows = _body(narrow, "%", notes, entry)
@@ -275,8 +255,7 @@ def _body(
         entries = []
         for column in grid.columns:
             place = grid.bins.get((row, column))
-            left_out = blank() if place else blank(notes([NOT_PLANNED]))
-            entries.append(entry(place, column) if place else left_out)
+            entries.append(entry(place, column) if place else blank(notes([NOT_PLANNED])))
         label = setting_value(grid.row_setting, row)
         rows.append(TableLine(label, tuple(entries), unit=unit))
     return rows
@@ -299,14 +278,14 @@ def _why(place: Bin) -> list[str]:
     sentences = [record.why_blank for record in place.blanks]
     if not place.throughputs_bit_per_s:
         return sentences
-    total = len(place.records)
     counted_sentences: list[str] = []
     for why in dict.fromkeys(sentences):
-        some = sentences.count(why)
+        of = {"some": sentences.count(why), "total": len(place.records), "why": why}
+        begins = why[0].isupper()
         counted_sentences.append(
-            _("{some} of {total} trials: {why}", some=some, total=total, why=why)
-            if why[0].isupper()
-            else _("{some} of {total} trials {why}", some=some, total=total, why=why)
+            _("{some} of {total} trials: {why}", **of)
+            if begins
+            else _("{some} of {total} trials {why}", **of)
         )
     return counted_sentences
 
@@ -321,18 +300,3 @@ def _ends(grid: BinGrid) -> str:
     if grid.same_host:
         words.append(_("same host: no cable was touched"))
     return joined("; ", words)
-
-
-def _above(*, imported: bool) -> str:
-    return _(
-        "more than {percent} % above the wire ceiling: a clock or the stated link rate is wrong.",
-        percent=f"{100 * above_tolerance(imported=imported):g}",
-    )
-
-
-def _range(ceiling: Ceiling) -> str:
-    return _(
-        "without TCP timestamps; whether they were used is not recorded. With them the ceiling is "
-        "{ceiling}.",
-        ceiling=f"{figure(ceiling.lowest_bit_per_s / 1e6)} Mbit/s",
-    )
