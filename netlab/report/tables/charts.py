@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import combinations, groupby, pairwise
+from operator import attrgetter
 
 from netlab.ethernet import IpVersion, Link, Protocol, ceiling_bit_per_s, fragments, ip_version_of
 from netlab.messages import _, joined
 from netlab.report.tables.elements import Chart, ChartPanel, Curve
-from netlab.results.ceilings import Ceiling, ceiling_of
+from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import setting_name, setting_value
 from netlab.results.layout import Bin, BinGrid, Layout, LevelValue, TableColumn, of_pairing
 from netlab.stats import MIN_TRIALS, interval, mean
@@ -52,42 +54,39 @@ def charts(layout: Layout, link: Link | None) -> tuple[tuple[Chart, ...], int]:
 
 
 def _all(layout: Layout, link: Link | None) -> Iterator[Chart]:
-    combinations = dict.fromkeys(grid.conditions for grid in layout.grids)
     groups = [
         [grid for grid in layout.grids if grid.conditions == conditions]
-        for conditions in combinations
+        for conditions in dict.fromkeys(grid.conditions for grid in layout.grids)
     ]
     pairings = list(dict.fromkeys(grid.pairing for grid in layout.grids))
-    for grids in groups:
-        columns = sorted({column for grid in grids for column in grid.columns})
-        for protocol in dict.fromkeys(column.protocol for column in columns):
-            of_protocol = [column for column in columns if column.protocol == protocol]
-            yield _over_message_size(protocol, of_protocol, grids, pairings, link)
-    for grids in groups:
-        columns = sorted({column for grid in grids for column in grid.columns})
-        sizes = dict.fromkeys((column.protocol, column.message_bytes) for column in columns)
-        for protocol, size in sizes:
-            of_size = [c for c in columns if (c.protocol, c.message_bytes) == (protocol, size)]
-            yield _over_rows(of_size, grids, pairings, link)
+    columns_of = [sorted({column for grid in grids for column in grid.columns}) for grids in groups]
+    for grids, columns in zip(groups, columns_of, strict=True):
+        for _protocol, of_protocol in groupby(columns, attrgetter("protocol")):
+            yield _over_message_size(list(of_protocol), grids, pairings, link)
+    for grids, columns in zip(groups, columns_of, strict=True):
+        for _size, of_size in groupby(columns, attrgetter("protocol", "message_bytes")):
+            yield _over_rows(list(of_size), grids, pairings, link)
 
 
 def _over_message_size(
-    protocol: str,
     columns: Sequence[TableColumn],
     grids: Sequence[BinGrid],
     pairings: Sequence[str],
     link: Link | None,
 ) -> Chart:
+    protocol, conditions = columns[0].protocol, grids[0].conditions
     sizes = sorted({column.message_bytes for column in columns})
     lines = []
     for grid in grids:
         for flow in dict.fromkeys(column.flow for column in columns):
             by_size = [TableColumn(protocol, size, flow) for size in sizes]
-            means = [_mean_of_cells(grid, column) for column in by_size]
-            points = list(zip(map(float, sizes), means, strict=True))
+            points: list[tuple[float, float | None]] = []
+            for column in by_size:
+                figures = [_figure(grid, row, column) for row in grid.rows]
+                numbers = [value for value in figures if value is not None]
+                points.append((float(column.message_bytes), mean(numbers) if numbers else None))
             bars = [_half_width(grid.column(column)) for column in by_size]
             lines.append(_line(grid, flow, pairings, points, bars))
-    conditions = grids[0].conditions
     return Chart(
         name=_name("message-size", protocol, conditions),
         title=_title(
@@ -107,20 +106,16 @@ def _over_rows(
     pairings: Sequence[str],
     link: Link | None,
 ) -> Chart:
-    first, name = columns[0], grids[0].row_setting
+    first, name, conditions = columns[0], grids[0].row_setting, grids[0].conditions
     protocol, size = first.protocol, first.message_bytes
-    rows = tuple(dict.fromkeys(row for grid in grids for row in grid.rows))
-    places = _places(rows)
-    lines, ceilings = [], []
+    places = _places(tuple(dict.fromkeys(row for grid in grids for row in grid.rows)))
+    lines = []
     for grid in grids:
         for column in columns:
             points = _points(grid, places, column)
             cells = {x: grid.bins.get((row, column)) for row, x in places.items()}
             bars = [_half_width([cell]) if (cell := cells.get(x)) else None for x, _ in points]
             lines.append(_line(grid, column.flow, pairings, points, bars))
-            ceilings.append(ceiling_of(column, grid.column(column), link))
-    conditions = grids[0].conditions
-    ends = (min(places.values()), max(places.values()))
     return Chart(
         name=_name(setting_name(name), protocol, str(size), conditions),
         title=_title(
@@ -129,12 +124,7 @@ def _over_rows(
         x_label=setting_name(name),
         x_ticks=tuple((x, setting_value(name, row)) for row, x in places.items()),
         lines=_with_points(lines),
-        ceilings=tuple(
-            Curve(label, index, tuple((x, value) for x in ends))
-            for index, (label, value) in enumerate(
-                _levels([ceiling for ceiling in ceilings if ceiling])
-            )
-        ),
+        ceilings=_levels(columns, grids, link, (min(places.values()), max(places.values()))),
     )
 
 
@@ -173,12 +163,6 @@ def _figure(grid: BinGrid, row: LevelValue, column: TableColumn) -> float | None
     return mean(figures) / 1e6 if figures else None
 
 
-def _mean_of_cells(grid: BinGrid, column: TableColumn) -> float | None:
-    figures = [_figure(grid, row, column) for row in grid.rows]
-    numbers = [value for value in figures if value is not None]
-    return mean(numbers) if numbers else None
-
-
 def _half_width(places: Sequence[Bin]) -> float | None:
     """Half-width of the interval of one cell's mean. Several different cells have no interval."""
     figures = places[0].throughputs_bit_per_s if len(places) == 1 else ()
@@ -192,26 +176,37 @@ def _line(
     points: Sequence[tuple[float, float | None]],
     half_widths: Sequence[float | None],
 ) -> Curve:
-    words = [of_pairing(grid.pairing, same_host=grid.same_host), FLOWS[flow]]
+    words = (of_pairing(grid.pairing, same_host=grid.same_host), FLOWS[flow])
     place = pairings.index(grid.pairing) + len(pairings) * max(0, list(FLOWS).index(flow) - 1)
     widths = half_widths if any(half is not None for half in half_widths) else ()
-    label = joined(", ", [word for word in words if word])
-    return Curve(label, place, tuple(points), half_widths=tuple(widths), words=tuple(words))
+    label = joined(", ", filter(None, words))
+    return Curve(label, place, tuple(points), half_widths=tuple(widths), words=words)
 
 
 def _with_points(lines: Sequence[Curve]) -> tuple[Curve, ...]:
     return tuple(line for line in lines if any(y is not None for _, y in line.points))
 
 
-def _levels(ceilings: Sequence[Ceiling]) -> Iterator[tuple[str, float]]:
-    """The ceilings to draw as horizontal lines: the highest, and the lowest if it differs."""
+def _levels(
+    columns: Sequence[TableColumn],
+    grids: Sequence[BinGrid],
+    link: Link | None,
+    ends: tuple[float, float],
+) -> tuple[Curve, ...]:
+    """The ceilings as horizontal lines: the highest, and the lowest if it differs."""
+    known = [ceiling_of(column, grid.column(column), link) for grid in grids for column in columns]
+    ceilings = [ceiling for ceiling in known if ceiling]
     if not ceilings:
-        return
+        return ()
     highest = max(ceiling.highest_bit_per_s for ceiling in ceilings) / 1e6
     lowest = min(ceiling.lowest_bit_per_s for ceiling in ceilings) / 1e6
-    yield WIRE_CEILING, highest
+    levels = {WIRE_CEILING: highest}
     if lowest < highest:
-        yield _("ceiling with timestamps"), lowest
+        levels[_("ceiling with timestamps")] = lowest
+    return tuple(
+        Curve(label, index, tuple((x, value) for x in ends))
+        for index, (label, value) in enumerate(levels.items())
+    )
 
 
 def _curves(
@@ -229,13 +224,7 @@ def _curves(
     if link is None or not wired:
         return ()
     if columns[0].protocol != "UDP":
-        levels = [
-            ceiling_of(column, grid.column(column), link) for grid in grids for column in columns
-        ]
-        return tuple(
-            Curve(label, index, tuple((float(x), value) for x in (sizes[0], sizes[-1])))
-            for index, (label, value) in enumerate(_levels([level for level in levels if level]))
-        )
+        return _levels(columns, grids, link, (float(sizes[0]), float(sizes[-1])))
     return ceiling_curve("UDP", sizes, link, ip_version=ip_version_of(wired[0].settings))
 
 
@@ -329,12 +318,10 @@ def in_panels(chart: Chart) -> Chart:
     if len(set(labels)) < len(labels):
         return chart
     common = [word for at in positions if at not in varying and (word := chart.lines[0].words[at])]
-    title = chart.title
-    if common:
-        title = _("{title} ({conditions})", title=title, conditions=joined(", ", common))
     lines = tuple(
         replace(line, label=label) for line, label in zip(chart.lines, labels, strict=True)
     )
+    title = _title(chart.title, joined(", ", common))
     return replace(chart, title=title, lines=lines, panels=_panels(lines, varying))
 
 
@@ -349,55 +336,39 @@ def _panels(lines: Sequence[Curve], varying: Sequence[int]) -> tuple[ChartPanel,
     if not titled:
         return ()
     rest = [at for at in varying if at not in titled]
+    labels = list(dict.fromkeys(_label(line, rest) for line in lines))
     # With two dimensions the first one varies from left to right.
     orders = [list(dict.fromkeys(line.words[at] for line in lines)) for at in titled]
-    groups: dict[tuple[str, ...], list[Curve]] = {}
-    for line in lines:
-        groups.setdefault(tuple(line.words[at] for at in titled), []).append(line)
 
     def place(words: tuple[str, ...]) -> list[int]:
         return [order.index(word) for word, order in zip(words, orders, strict=True)][::-1]
 
-    labels = dict.fromkeys(_label(line, rest) for line in lines)
-    looks = {label: at for at, label in enumerate(labels)}
+    panels: dict[tuple[str, ...], list[Curve]] = {}
+    for line in lines:
+        label = _label(line, rest)
+        words = tuple(line.words[at] for at in titled)
+        panels.setdefault(words, []).append(replace(line, label=label, place=labels.index(label)))
     return tuple(
-        ChartPanel(
-            joined(", ", [word for word in words if word]),
-            tuple(
-                replace(line, label=(label := _label(line, rest)), place=looks[label])
-                for line in groups[words]
-            ),
-        )
-        for words in sorted(groups, key=place)
+        ChartPanel(joined(", ", filter(None, words)), tuple(panels[words]))
+        for words in sorted(panels, key=place)
     )
 
 
 def _titling(lines: Sequence[Curve], varying: Sequence[int]) -> tuple[int, ...]:
     """The dimensions in the panels' titles; empty if there would be too many panels."""
-    fitting = [
-        dimensions
+    # Dimensions → their words → the number of lines with these words.
+    counts = {
+        dimensions: Counter(tuple(line.words[at] for at in dimensions) for line in lines)
         for number in (1, 2)
         for dimensions in combinations(varying, number)
-        if len(dimensions) < len(varying) and len(_line_counts(lines, dimensions)) <= MOST_PANELS
-    ]
-    readable = [dims for dims in fitting if max(_line_counts(lines, dims).values()) <= MOST_LINES]
+        if len(dimensions) < len(varying)
+    }
+    fitting = [dimensions for dimensions, count in counts.items() if len(count) <= MOST_PANELS]
+    readable = [dims for dims in fitting if max(counts[dims].values()) <= MOST_LINES]
     single = [dims for dims in readable if len(dims) == 1]
-    if single:
-        return max(single, key=lambda dims: len(_line_counts(lines, dims)))
-    if readable:
+    if readable and not single:
         return readable[0]
-    return max(fitting, key=lambda dims: len(_line_counts(lines, dims)), default=())
-
-
-def _line_counts(
-    lines: Sequence[Curve], dimensions: Sequence[int]
-) -> Mapping[tuple[str, ...], int]:
-    """Words of these dimensions → the number of lines with these words."""
-    counts: dict[tuple[str, ...], int] = {}
-    for line in lines:
-        key = tuple(line.words[at] for at in dimensions)
-        counts[key] = counts.get(key, 0) + 1
-    return counts
+    return max(single or fitting, key=lambda dims: len(counts[dims]), default=())
 
 
 def with_shares(chart: Chart) -> Chart:
@@ -431,15 +402,12 @@ def _note(shares: Sequence[Curve]) -> str:
     for line in shares:
         percents = [y for _x, y in line.points if y is not None]
         beyond = [y for y in percents if not LEAST_PERCENT <= y <= MOST_PERCENT]
-        if beyond:
-            highest = max(highest, *beyond)
-            some = _(
-                "{line} ({some} of {all} points)",
-                line=line.label,
-                some=len(beyond),
-                all=len(percents),
-            )
-            names.append(line.label if len(beyond) == len(percents) else some)
+        if not beyond:
+            continue
+        highest = max(highest, *beyond)
+        of = {"line": line.label, "some": len(beyond), "all": len(percents)}
+        is_some = len(beyond) < len(percents)
+        names.append(_("{line} ({some} of {all} points)", **of) if is_some else line.label)
     if not names:
         return ""
     lines, least, most = joined("; ", names), f"{LEAST_PERCENT:.0f} %", f"{MOST_PERCENT:.0f} %"
@@ -450,22 +418,16 @@ def _note(shares: Sequence[Curve]) -> str:
 
 def _share(line: Curve, ceiling: Curve) -> Curve:
     """The line in per cent of the ceiling at the same x; a gap if the ceiling is unknown there."""
+
+    def percent(value: float | None, reference: float | None) -> float | None:
+        return None if value is None or not reference else round(100 * value / reference, 9)
+
     at = dict(ceiling.points)
     level = next(iter(at.values())) if len(set(at.values())) == 1 else None
     references = [at.get(x, level) for x, _y in line.points]
+    points = ((x, percent(y, of)) for (x, y), of in zip(line.points, references, strict=True))
     halves = line.half_widths or (None,) * len(references)
-    return replace(
-        line,
-        points=tuple(
-            (x, _percent(y, reference))
-            for (x, y), reference in zip(line.points, references, strict=True)
-        ),
-        half_widths=tuple(_percent(h, w) for h, w in zip(halves, references, strict=False)),
-    )
-
-
-def _percent(value: float | None, reference: float | None) -> float | None:
-    return None if value is None or not reference else round(100 * value / reference, 9)
+    return replace(line, points=tuple(points), half_widths=tuple(map(percent, halves, references)))
 
 
 def _shown(shares: Sequence[Curve]) -> tuple[Curve, ...]:
@@ -477,11 +439,12 @@ def _shown(shares: Sequence[Curve]) -> tuple[Curve, ...]:
     def shown(share: float | None) -> float | None:
         return share if share is not None and LEAST_PERCENT <= share <= MOST_PERCENT else None
 
-    near = [
-        replace(line, points=tuple((x, shown(share)) for x, share in line.points))
-        for line in shares
-    ]
-    return tuple(line for line in near if any(y is not None for _x, y in line.points))
+    return _with_points(
+        [
+            replace(line, points=tuple((x, shown(share)) for x, share in line.points))
+            for line in shares
+        ]
+    )
 
 
 def share_range(chart: Chart) -> tuple[float, float]:
@@ -495,6 +458,5 @@ def share_range(chart: Chart) -> tuple[float, float]:
         for (_x, y), half in zip(line.points, halves, strict=False):
             if y is not None:
                 low, high = min(low, y - (half or 0)), max(high, y + (half or 0))
-    return (low if low == NEAR_PERCENT else math.floor(low - 0.5)), (
-        high if high == 101.0 else math.ceil(high + 0.5)
-    )
+    low = low if low == NEAR_PERCENT else math.floor(low - 0.5)
+    return low, high if high == 101.0 else math.ceil(high + 0.5)

@@ -13,13 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from netlab.messages import Message, joined
-from netlab.report.tables.elements import (
-    MBIT_PER_S,
-    AnyTable,
-    GridTable,
-    Part,
-    TableCell,
-)
+from netlab.report.tables.elements import MBIT_PER_S, AnyTable, GridTable, Part, Table, TableCell
 from netlab.report.tables.tables import TableSection
 from netlab.results.labels import figure
 
@@ -45,7 +39,7 @@ def align_digits(table: AnyTable) -> AnyTable:
 def align_section_digits(section: TableSection) -> TableSection:
     """Align the digits of all tables of a section.
 
-    A table of intervals gets the unit of the table that has the means.
+    A table of intervals gets the unit of the table that has the means, whose decimals it decides.
     """
     evened_tables: list[GridTable] = []
     units: dict[object, str] = {}
@@ -54,12 +48,14 @@ def align_section_digits(section: TableSection) -> TableSection:
         of_its_own = unit_of(table)
         unit = units.get(table.keys, of_its_own) if table.has_half_widths else of_its_own
         units.setdefault(table.keys, unit)
-        scaled = in_one_unit(table, unit)
-        half_widths = intervals.get(table.keys)
-        interval_decimals = (
-            {} if half_widths is None else _decimals_of_intervals(in_one_unit(half_widths, unit))
-        )
-        evened_tables.append(_evened(scaled, interval_decimals))
+        interval_decimals: dict[_Place, int] = {}
+        if table.keys in intervals:
+            half_widths = in_one_unit(intervals[table.keys], unit)
+            for place in _places_of(half_widths):
+                widths = _figures_of(_column(half_widths, place[0]), place[1])
+                if any(widths):
+                    interval_decimals[place] = _by_interval(widths)
+        evened_tables.append(_evened(in_one_unit(table, unit), interval_decimals))
     return replace(section, tables=tuple(evened_tables))
 
 
@@ -73,20 +69,18 @@ def _evened(table: AnyTable, interval_decimals: dict[_Place, int]) -> AnyTable:
     """The table with sensible decimals. ``interval_decimals``: decimals that are fixed by another
     table, which has the intervals.
     """
-    columns = range(len(table.columns))
+    places = _places_of(table)
     decimals = {
-        (at, unit): _decimals_of(_figures_of(_column(table, at), unit), unit)
-        for at in columns
-        for unit in {place.unit for place in _column(table, at)}
+        (at, unit): _decimals_of(_figures_of(_column(table, at), unit), unit) for at, unit in places
     } | interval_decimals
-    for at in columns[1:]:
-        if table.columns[at].startswith(_INTERVAL):
-            for unit in {place.unit for place in _column(table, at)}:
-                half_widths = _figures_of(_column(table, at), unit)
-                if unit not in SCALED or any(half_widths):
-                    by = _by_interval(half_widths)
-                    decimals[at - 1, unit] = decimals[at, unit] = by
-    by_line = _has_a_quantity_a_line(table)
+    for at, unit in places:
+        if at and table.columns[at].startswith(_INTERVAL):
+            half_widths = _figures_of(_column(table, at), unit)
+            if unit not in SCALED or any(half_widths):
+                decimals[at - 1, unit] = decimals[at, unit] = _by_interval(half_widths)
+    # If a column has figures of several units, each line has its own decimals.
+    units = [{p.unit for p in _column(table, at) if p.text} for at in range(len(table.columns))]
+    by_line = any(len(column - {"", "%"}) > 1 for column in units)
     lines = []
     for line in table.lines:
         along = {
@@ -94,15 +88,21 @@ def _evened(table: AnyTable, interval_decimals: dict[_Place, int]) -> AnyTable:
             for unit in SCALED
             if by_line and any(place.unit == unit for place in line.places)
         }
-        places = (
+        shortened = (
             _shortened(place, along.get(place.unit, decimals[at, place.unit]))
             for at, place in enumerate(line.places)
         )
-        lines.append(replace(line, places=tuple(places)))
+        lines.append(replace(line, places=tuple(shortened)))
     return replace(table, lines=tuple(lines))
 
 
-def _column(table: AnyTable, at: int) -> list[TableCell]:
+def _places_of(table: Table) -> list[_Place]:
+    """Each column with each unit of its figures."""
+    columns = range(len(table.columns))
+    return [(at, unit) for at in columns for unit in {place.unit for place in _column(table, at)}]
+
+
+def _column(table: Table, at: int) -> list[TableCell]:
     return [line.places[at] for line in table.lines if at < len(line.places)]
 
 
@@ -116,12 +116,6 @@ def _figure_of(place: TableCell) -> str:
     return place.text.partition(" ")[0] if place.unit in SCALED else place.text
 
 
-def _has_a_quantity_a_line(table: AnyTable) -> bool:
-    """Whether a column has figures of several units; then each line has its own decimals."""
-    units = [{p.unit for p in _column(table, at) if p.text} for at in range(len(table.columns))]
-    return any(len(column - {"", "%"}) > 1 for column in units)
-
-
 def _decimals_of(figures: Sequence[float], unit: str) -> int:
     """The number of decimals with which the largest figure has four significant digits.
 
@@ -133,16 +127,6 @@ def _decimals_of(figures: Sequence[float], unit: str) -> int:
         approximation = float(f"{most:.{_COUNTING - 1}e}")
         return max(0, _COUNTING - 1 - math.floor(math.log10(approximation)))
     return 0 if most >= 1000 else 1 if most >= 100 else _AS_THEY_ARE
-
-
-def _decimals_of_intervals(half_widths: GridTable) -> dict[_Place, int]:
-    """The decimals of a table's columns, by the intervals in ``half_widths``, another table."""
-    return {
-        (at, unit): _by_interval(_figures_of(_column(half_widths, at), unit))
-        for at in range(len(half_widths.columns))
-        for unit in {place.unit for place in _column(half_widths, at)}
-        if any(_figures_of(_column(half_widths, at), unit))
-    }
 
 
 def _by_interval(half_widths: Sequence[float]) -> int:
@@ -199,15 +183,11 @@ def in_one_unit(table: AnyTable, unit: str) -> AnyTable:
     """
     if unit == MBIT_PER_S:
         return table
-    lines = (
-        replace(
-            line,
-            label=_with_unit(line.label, unit),
-            unit=_with_unit(line.unit, unit),
-            places=tuple(_place(place, unit) for place in line.places),
-        )
-        for line in table.lines
-    )
+    lines = []
+    for line in table.lines:
+        places = tuple(_place(place, unit) for place in line.places)
+        label, of_line = (_with_unit(text, unit) for text in (line.label, line.unit))
+        lines.append(replace(line, label=label, unit=of_line, places=places))
     return _renamed(replace(table, lines=tuple(lines)), unit)
 
 
@@ -226,15 +206,15 @@ def with_small_times(table: AnyTable) -> AnyTable:
     without_unit = any(_with_unit(column, _US, _MS) == column for column, _time in in_ms)
     if not 0 < most < 1 or without_unit:
         return table
-    lines = (replace(line, places=tuple(map(_in_us, line.places))) for line in table.lines)
+
+    def in_us(place: TableCell) -> TableCell:
+        if place.unit != _MS or place.value is None:
+            return place
+        value = 1e3 * place.value
+        return replace(place, text=figure(value), value=value, unit=_US)
+
+    lines = (replace(line, places=tuple(map(in_us, line.places))) for line in table.lines)
     return _renamed(replace(table, lines=tuple(lines)), _US, _MS)
-
-
-def _in_us(place: TableCell) -> TableCell:
-    if place.unit != _MS or place.value is None:
-        return place
-    value = 1e3 * place.value
-    return replace(place, text=figure(value), value=value, unit=_US)
 
 
 def _renamed(table: AnyTable, unit: str, of: str = MBIT_PER_S) -> AnyTable:
