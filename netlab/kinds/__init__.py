@@ -1,4 +1,4 @@
-"""The kinds of test, in one table. To add a kind, add its folder and its row here."""
+"""The kinds of test, in one table. To add a kind, add its folder, and its object here."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from dataclasses import MISSING
 
 from netlab.kinds.groups import Setup
 from netlab.kinds.kind import KindOfTest
-from netlab.kinds.latency_under_load import LATENCY_UNDER_LOAD
 from netlab.kinds.latency_under_load.settings import LatencyUnderLoad
-from netlab.kinds.payload_search import PAYLOAD_SEARCH
 from netlab.kinds.payload_search.settings import PayloadSearch
-from netlab.kinds.round_trip import CONNECT, ROUND_TRIP
 from netlab.kinds.round_trip.settings import Connect, RoundTrip
-from netlab.kinds.stream import STREAM
 from netlab.kinds.stream.settings import Stream
-from netlab.kinds.throughput_search import THROUGHPUT_SEARCH
 from netlab.kinds.throughput_search.settings import ThroughputSearch
+from netlab.messages import _
+from netlab.trial.column import Quantity, time_of, value_of
 from netlab.trial.settings import Level, rows_of
 
 __all__ = [
@@ -31,12 +28,84 @@ __all__ = [
 ]
 
 _KINDS = (
-    STREAM,
-    ROUND_TRIP,
-    CONNECT,
-    PAYLOAD_SEARCH,
-    THROUGHPUT_SEARCH,
-    LATENCY_UNDER_LOAD,
+    KindOfTest(
+        name=_("stream"),
+        settings=Stream,
+        about="Messages one way, or both ways at once.",
+        subject=_("the throughput of streams"),
+        has_flows=True,
+        expects=frozenset({"throughput", "loss"}),
+        procedure="stream",
+    ),
+    KindOfTest(
+        name=_("round_trip"),
+        settings=RoundTrip,
+        about="Requests from the client, answered by the server's mirror: latency.",
+        subject=_("the time of round trips"),
+        label=_("round trips"),
+        quantities={"rtt_mean_ns": time_of(_("mean round trip"), "rtt_mean_ns")},
+        expects=frozenset({"round_trip", "loss"}),
+        columns="columns:OF_ROUND_TRIP",
+        procedure="exchange",
+    ),
+    KindOfTest(
+        name=_("connect"),
+        settings=Connect,
+        about="Transactions with a TCP connection each: the cost of connecting.",
+        subject=_("the time of TCP connections"),
+        label=_("connections"),
+        quantities={"rtt_mean_ns": time_of(_("mean transaction"), "rtt_mean_ns")},
+        expects=frozenset({"round_trip"}),
+        columns="columns:OF_CONNECT",
+        procedure="exchange",
+    ),
+    KindOfTest(
+        name=_("payload_search"),
+        settings=PayloadSearch,
+        about="The largest payload that travels in one frame, and the path's MTU.",
+        subject=_("the largest payload of one frame"),
+        label=_("payload search"),
+        quantities={
+            "payload_bytes": Quantity(
+                _("payload"), _("bytes"), 1, _("more"), _("less"), value_of("payload_bytes")
+            )
+        },
+        expects=frozenset({"payload"}),
+        columns="columns:COLUMNS",
+        procedure="payload_search",
+    ),
+    KindOfTest(
+        name=_("throughput_search"),
+        settings=ThroughputSearch,
+        about="The highest rate that passes without loss (RFC 2544).",
+        subject=_("the highest rate without loss"),
+        label=_("highest rate without loss"),
+        quantities={
+            "frames_per_s": Quantity(
+                _("frames"), "1/s", 1, _("more"), _("fewer"), value_of("frames_per_s")
+            )
+        },
+        expects=frozenset({"frames"}),
+        columns="columns:COLUMNS",
+        procedure="throughput_search",
+    ),
+    KindOfTest(
+        name=_("latency_under_load"),
+        settings=LatencyUnderLoad,
+        about="Round trips before, during and after streams that fill the path.",
+        subject=_("the latency under a load"),
+        label=_("latency under load"),
+        quantities={
+            "increase_ns": Quantity(
+                _("increase of the round trip under load"),
+                *("ms", 1e6, _("larger"), _("smaller")),
+                value_of("increase_ns"),
+            )
+        },
+        has_flows=True,
+        columns="columns:COLUMNS",
+        procedure="latency_under_load",
+    ),
 )
 
 KINDS: Mapping[str, KindOfTest] = {kind.name: kind for kind in _KINDS}

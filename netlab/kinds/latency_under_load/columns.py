@@ -29,32 +29,27 @@ _OF_A_PHASE: tuple[tuple[str, Dtype, str, str], ...] = (
     ("connect_max_ns", "Int64", "ns", f"longest {_CONNECT},"),
 )
 
+# A table: each row takes as few lines as possible.
+# fmt: off
 COLUMNS: Mapping[str, Column] = {
     # What was requested.
     **setting_columns(LatencyUnderLoad, but=Stream.names()),
     # What was measured.
-    "increase_ns": Column(
-        "Int64", "ns", "median round trip under load minus the median idle round trip"
-    ),
+    "increase_ns": Column("Int64", "ns",
+        "median round trip under load minus the median idle round trip"),
     **{
         f"{phase}_{name}": Column(dtype, unit, f"{words} {phase_words}")
         for phase, phase_words in _PHASES.items()
         for name, dtype, unit, words in _OF_A_PHASE
     },
-    "round_trips_per_minute_loaded": Column(
-        "Float64", "", "60 s divided by the mean of the lowest 95 % of the round trips under load"
-    ),
-    "responsiveness_per_minute": Column(
-        "Float64",
-        "",
-        "RPM after draft-ietf-ippm-responsiveness-09, over TCP alone, without TLS and HTTP",
-    ),
-    "fairness_index": Column(
-        "Float64", "", "Jain's fairness index of the streams' bytes: 1/n to 1"
-    ),
-    "idle_open_ns": Column(
-        "Int64", "ns", "start of the first phase, counted from the first request"
-    ),
+    "round_trips_per_minute_loaded": Column("Float64", "",
+        "60 s divided by the mean of the lowest 95 % of the round trips under load"),
+    "responsiveness_per_minute": Column("Float64", "",
+        "RPM after draft-ietf-ippm-responsiveness-09, over TCP alone, without TLS and HTTP"),
+    "fairness_index": Column("Float64", "",
+        "Jain's fairness index of the streams' bytes: 1/n to 1"),
+    "idle_open_ns": Column("Int64", "ns",
+        "start of the first phase, counted from the first request"),
     "load_open_ns": Column("Int64", "ns", "start of the load"),
     "settled_ns": Column("Int64", "ns", "start of the loaded phase"),
     "load_close_ns": Column("Int64", "ns", "end of the loaded phase and of the load"),
@@ -64,7 +59,6 @@ COLUMNS: Mapping[str, Column] = {
     "lost_trips": Column("string", "", "numbers of the lost requests; the first request is 0"),
     "connection_at_ns": Column("string", "ns", "time at which each connection was attempted"),
     "connection_ns": Column("string", "ns", f"{_CONNECT}, of each connection"),
-    "lost_connection_at_ns": Column(
-        "string", "ns", "time at which each unanswered connection was attempted"
-    ),
+    "lost_connection_at_ns": Column("string", "ns",
+        "time at which each unanswered connection was attempted"),
 }

@@ -33,8 +33,6 @@ _NO_REQUEST: Mapping[str, str] = {
     "loaded": _("no request was due in the loaded phase."),
     "after": _("no request was due after the load: the queue on the path took too long to drain."),
 }
-
-
 _TOO_MANY_LOST: Mapping[str, str] = {
     "p50": _(
         "at least half of the requests were lost; a lost request counts as longer than any other."
@@ -56,10 +54,7 @@ def _why_no_time(phase: str, percentile: str) -> Why:
 
 
 def _why_no_increase(record: Record) -> str:
-    phase = next(
-        (name for name in ("idle", "loaded") if record.number(f"{name}_rtt_p50_ns") is None),
-        "loaded",
-    )
+    phase = "idle" if record.number("idle_rtt_p50_ns") is None else "loaded"
     return _why_no_time(phase, "p50")(record)
 
 
@@ -71,8 +66,6 @@ def _time(heading: str, phase: str, percentile: str) -> FigureColumn[Trials]:
 
 
 _INCREASE = number("increase_ns", 1e-6)
-
-
 TRIPS: Sequence[FigureColumn[Trials]] = (
     FigureColumn(_("trials"), trials_shown),
     _time(_("idle"), "idle", "p50"),
@@ -102,21 +95,6 @@ def _of_all(name: str) -> Figure:
 _NONE_REQUESTED = _("no connections were opened.")
 
 
-def _why_no_connection(phase: str) -> Why:
-    def why(record: Record) -> str:
-        if record.number(f"{phase}_connections"):
-            return _("at least half of the connections were not answered within 5 s.")
-        if record.settings.get("connect_rate_per_s") is None:
-            return _NONE_REQUESTED
-        return _("no connection was started in that phase.")
-
-    return why
-
-
-def _why_no_rate(_record: Record) -> str:
-    return _("more than 5 % of the requests under load were lost.")
-
-
 def _why_no_rpm(record: Record) -> str | Message:
     if record.protocol != "TCP":
         return _("RPM needs a load over TCP.")
@@ -127,11 +105,16 @@ def _why_no_rpm(record: Record) -> str | Message:
 
 
 def _connections_in(phase: str) -> Iterator[FigureColumn[Trials]]:
-    why = _why_no_connection(phase)
-    of_median, of_longest = (number(f"{phase}_connect_{name}_ns", 1e-6) for name in ("p50", "max"))
+    def why(record: Record) -> str:
+        if record.number(f"{phase}_connections"):
+            return _("at least half of the connections were not answered within 5 s.")
+        if record.settings.get("connect_rate_per_s") is None:
+            return _NONE_REQUESTED
+        return _("no connection was started in that phase.")
+
     for words, of in (
-        (_("median"), mean_of_all(of_median, why)),
-        (_("longest"), longest(of_longest, why)),
+        (_("median"), mean_of_all(number(f"{phase}_connect_p50_ns", 1e-6), why)),
+        (_("longest"), longest(number(f"{phase}_connect_max_ns", 1e-6), why)),
     ):
         yield FigureColumn(joined(", ", [PHASE_WORDS[phase], words, "ms"]), of, "ms")
 
@@ -145,10 +128,16 @@ CONNECTIONS: Sequence[FigureColumn[Trials]] = (
     ),
 )
 PER_MINUTE: Mapping[str, FigureColumn[Trials]] = {
-    name: FigureColumn(heading, mean_of_all(number(name), why), "1/min")
-    for name, heading, why in (
-        ("round_trips_per_minute_loaded", _("round trips per minute, loaded"), _why_no_rate),
-        ("responsiveness_per_minute", _("RPM"), _why_no_rpm),
-    )
+    "round_trips_per_minute_loaded": FigureColumn(
+        _("round trips per minute, loaded"),
+        mean_of_all(
+            number("round_trips_per_minute_loaded"),
+            lambda _record: _("more than 5 % of the requests under load were lost."),
+        ),
+        "1/min",
+    ),
+    "responsiveness_per_minute": FigureColumn(
+        _("RPM"), mean_of_all(number("responsiveness_per_minute"), _why_no_rpm), "1/min"
+    ),
 }
 """Name of a rate of round trips → its column."""

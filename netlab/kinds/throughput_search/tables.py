@@ -61,10 +61,6 @@ def _why_blank(record: Record) -> str:
     return joined(" ", [record.why_blank, sentence]) if more else record.why_blank
 
 
-def _trials(trials: Trials) -> Shown:
-    return trials_shown(trials, [_why_blank(trial) for trial in trials if trial.status != "ok"])
-
-
 def _only_results(of: Callable[[Trials], Shown | float | str | None]) -> ShownOf[Trials]:
     """Blank, with the reasons, if no trial has a result."""
 
@@ -75,62 +71,50 @@ def _only_results(of: Callable[[Trials], Shown | float | str | None]) -> ShownOf
     return shown
 
 
-def _rated(results: Trials) -> list[Record]:
-    """The searches in which a rate of the grid passed."""
-    return [record for record in results if record.number("frames_per_s") is not None]
-
-
 def _rate_found(results: Trials) -> Shown:
-    rated = _rated(results)
+    """Over the searches in which a rate of the grid passed."""
+    rated = [record for record in results if record.number("frames_per_s") is not None]
     notes = {
-        _NONE: len(rated) < len(results),
-        _JUMPS: any(record.value("monotone") is False for record in rated),
-        _ALONE: any(record.number("pairs") == 1 for record in rated),
+        _("In some of the trials not even the lowest rate of the grid passed."): (
+            len(rated) < len(results)
+        ),
+        _(
+            "Not monotonic: in some trial a higher rate passed or a lower one failed; the limit is "
+            "not a sharp edge."
+        ): any(record.value("monotone") is False for record in rated),
+        _("Searched alone: there was no other pair of hosts."): any(
+            record.number("pairs") == 1 for record in rated
+        ),
     }
     why = [note for note, holds in notes.items() if holds]
     return Shown(mean_of("frames_per_s", rated), why)
 
 
 def _line_share(results: Trials) -> Shown:
-    faster = any(record.value("link_paced") is False for record in results)
-    rated = _rated(results)
-    return Shown(mean_of("line_share", rated, 100), [_FASTER] if faster else ())
-
-
-def _limits(results: Trials) -> str:
-    return joined("; ", dict.fromkeys(limit_words(record) for record in results))
-
-
-_FASTER = _(
-    "The sender was faster than the stated line rate: the link is not the stated one, and the "
-    "share refers to the stated rate."
-)
-
-
-_ALONE = _("Searched alone: there was no other pair of hosts.")
-
-
-_NONE = _("In some of the trials not even the lowest rate of the grid passed.")
-
-
-_JUMPS = _(
-    "Not monotonic: in some trial a higher rate passed or a lower one failed; the limit is not a "
-    "sharp edge."
-)
+    rated = [record for record in results if record.number("frames_per_s") is not None]
+    faster = _(
+        "The sender was faster than the stated line rate: the link is not the stated one, and the "
+        "share refers to the stated rate."
+    )
+    is_faster = any(record.value("link_paced") is False for record in results)
+    return Shown(mean_of("line_share", rated, 100), [faster] if is_faster else ())
 
 
 RATES: Sequence[FigureColumn[Trials]] = (
-    FigureColumn(_("trials"), _trials),
+    FigureColumn(
+        _("trials"),
+        lambda trials: trials_shown(trials, [_why_blank(t) for t in trials if t.status != "ok"]),
+    ),
     FigureColumn(_("frames/s"), _only_results(_rate_found), "1/s", WHOLE),
     FigureColumn(_("of the line rate, %"), _only_results(_line_share), "%"),
-    *(
-        FigureColumn(heading, _only_results(known(name)), "1/s", WHOLE)
-        for heading, name in (
-            (_("line rate, frames/s"), "line_frames_per_s"),
-            (_("did not pass, frames/s"), "upper_frames_per_s"),
-        )
+    FigureColumn(_("line rate, frames/s"), _only_results(known("line_frames_per_s")), "1/s", WHOLE),
+    FigureColumn(
+        _("did not pass, frames/s"), _only_results(known("upper_frames_per_s")), "1/s", WHOLE
     ),
-    FigureColumn(_("limit"), _only_results(_limits)),
+    FigureColumn(
+        _("limit"),
+        _only_results(lambda found: joined("; ", dict.fromkeys(map(limit_words, found)))),
+    ),
     FigureColumn(
         _("rates tried"),
         _only_results(lambda found: mean([float(len(r.series("trial_verdict"))) for r in found])),
@@ -167,16 +151,12 @@ _SHARED = _(
     "Shared: some of the hosts have the same machine id. They are one machine, and the figure is "
     "that of all of them. Their backlogs cannot be separated."
 )
-
-
 _DROPPED = {
     "interface": _("dropped by its interfaces"),
     "queue": _("by the queues before them"),
     "softnet": _("by its backlog"),
     "socket": _("by the receiving socket"),
 }
-
-
 LOADS: Sequence[FigureColumn[HostTrials]] = (
     FigureColumn(_("CPU, %"), _host_share("busy_share"), "%"),
     FigureColumn(_("busiest core, %"), _host_share("busiest_core_share"), "%"),
@@ -185,14 +165,13 @@ LOADS: Sequence[FigureColumn[HostTrials]] = (
 )
 
 
-def _shares(trials: Trials, name: str) -> set[float]:
-    return {share for record in trials for share in record.series(name)}
+def _shares(trials: Trials, word: str) -> set[float]:
+    return {share for record in trials for share in record.series(f"latency_{word}_share")}
 
 
 def loads_of(trials: Trials) -> list[float]:
     """The loads at which round trips were to be measured, as shares of the rate found."""
-    found, failed = (_shares(trials, f"latency_{word}_share") for word in ("found", "failed"))
-    return sorted(found | failed)
+    return sorted(_shares(trials, "found") | _shares(trials, "failed"))
 
 
 def mean_at(records: Sequence[Record], name: str, share: float, factor: float = 1) -> float | None:
@@ -219,30 +198,25 @@ def _of_load(name: str, factor: float = 1) -> Callable[[LoadTrials], float | Non
 def _count(row: LoadTrials) -> Shown:
     """Number of round trips, with a note if some trial had none at this load."""
     trials, share = row
-    failed = share in _shares(trials, "latency_failed_share")
     why = _("In some trial no round trip completed at that load.")
+    failed = share in _shares(trials, "failed")
     return Shown(mean_at(trials, "latency_count", share), [why] if failed else ())
 
 
 LATENCIES: Sequence[FigureColumn[LoadTrials]] = (
     FigureColumn(_("round trips"), _count, decimals=WHOLE),
-    *(
-        FigureColumn(heading, _of_load(f"latency_{name}_ns", 1e-3), "µs")
-        for heading, name in (
-            (_("shortest, µs"), "min"),
-            (_("median, µs"), "p50"),
-            (_("mean, µs"), "mean"),
-            (_("99 %, µs"), "p99"),
-            (_("longest, µs"), "max"),
-        )
-    ),
+    FigureColumn(_("shortest, µs"), _of_load("latency_min_ns", 1e-3), "µs"),
+    FigureColumn(_("median, µs"), _of_load("latency_p50_ns", 1e-3), "µs"),
+    FigureColumn(_("mean, µs"), _of_load("latency_mean_ns", 1e-3), "µs"),
+    FigureColumn(_("99 %, µs"), _of_load("latency_p99_ns", 1e-3), "µs"),
+    FigureColumn(_("longest, µs"), _of_load("latency_max_ns", 1e-3), "µs"),
     FigureColumn(_("requests lost"), _of_load("latency_lost_requests"), decimals=WHOLE),
     FigureColumn(_("frames lost meanwhile"), _of_load("latency_lost_frames"), decimals=WHOLE),
 )
 
 
-def _burst_limits(trials: Trials) -> list[str]:
-    return list(dict.fromkeys(str(record.value("back_to_back_limit")) for record in trials))
+def _burst_limits(trials: Trials) -> dict[str, None]:
+    return dict.fromkeys(str(record.value("back_to_back_limit")) for record in trials)
 
 
 def _frames(trials: Trials) -> Shown:
@@ -268,8 +242,6 @@ _ENDED = {
     "failed": _("In some trial no burst completed: nothing is known about the device."),
     "generator-bound": _("Our sender is slower than the line: it sends no bursts at line rate."),
 }
-
-
 BURSTS: Sequence[FigureColumn[Trials]] = (
     FigureColumn(
         _("searches"),
