@@ -93,14 +93,10 @@ class PhaseTrips:
         """Mean of the lowest 95 % of the round trips; ``None`` if there are none, or if one of them
         was lost.
         """
-        return _trimmed(self.answered_ns, self.count)
-
-
-def _trimmed(sorted_ns: Sequence[int], count: int) -> float | None:
-    number = math.floor(TRIMMED * count)
-    if number == 0 or number > len(sorted_ns):
-        return None
-    return sum(sorted_ns[:number]) / number
+        number = math.floor(TRIMMED * self.count)
+        return (
+            sum(self.answered_ns[:number]) / number if 0 < number <= len(self.answered_ns) else None
+        )
 
 
 def trips_within(trips: Sequence[Trip], begin_ns: int, end_ns: int) -> PhaseTrips:
@@ -152,11 +148,10 @@ def phase_figures(trips: Sequence[Trip], phases: Phases) -> Iterator[tuple[str, 
             percentile_ns = of_phase.percentile_ns(share)
             if percentile_ns is not None:
                 yield f"{phase}_rtt_{name}_ns", percentile_ns
+                # The first percentile is the median; if it is lost, so are the others.
+                medians.setdefault(phase, percentile_ns)
         if of_phase.answered_ns:
             yield f"{phase}_rtt_max_ns", of_phase.answered_ns[-1]
-        median_ns = of_phase.percentile_ns(PERCENTILES["p50"])
-        if median_ns is not None:
-            medians[phase] = median_ns
         trimmed_ns = of_phase.trimmed_mean_ns()
         if phase == "loaded" and trimmed_ns:
             yield "round_trips_per_minute_loaded", 60e9 / trimmed_ns
@@ -199,11 +194,10 @@ def responsiveness_per_minute(
     rates = []
     for number in range(RPM_INTERVALS):
         begin_ns = load_end_ns - (number + 1) * RPM_INTERVAL_NS
-        means_ns = [
+        foreign_ns, loaded_ns = (
             trips_within(trips, begin_ns, begin_ns + RPM_INTERVAL_NS).trimmed_mean_ns()
             for trips in (connections, load_rtts)
-        ]
-        foreign_ns, loaded_ns = means_ns
+        )
         if not foreign_ns or not loaded_ns:
             return None
         rates.append((60e9 / (foreign_ns / 2) + 60e9 / loaded_ns) / 2)
@@ -238,42 +232,33 @@ class LoadTimeline:
 
 def timeline_of(record: Record) -> LoadTimeline | None:
     """The timeline of a trial; ``None`` without usable single round trips."""
-    rate = as_number(record.settings.get("request_rate_per_s"))
-    trips = tuple(_trips(record, rate)) if rate else ()
+    rate_per_s = as_number(record.settings.get("request_rate_per_s"))
+    answered, losses = record.series("trip_ns"), set(record.series("lost_trips"))
+    times, trips = iter(answered), list[Trip]()
+    for number in range(len(answered) + len(losses) if rate_per_s else 0):
+        # Request n was due n / rate after the first one.
+        at_ns = round(1e9 * number / (rate_per_s or 1))
+        if number in losses:
+            trips.append(Trip(at_ns, None))
+        elif (ns := next(times, None)) is not None:
+            trips.append(Trip(at_ns, int(ns)))
     if not trips:
         return None
     opened_ns = record.number("load_open_ns")
-    rates = {} if opened_ns is None else dict(_rates(record, opened_ns))
-    return LoadTimeline(trips, rates, dict(_phases(record)))
-
-
-def _trips(record: Record, rate_per_s: float) -> Iterator[Trip]:
-    """The round trips; request n was due n / rate after the first one."""
-    answered, losses = record.series("trip_ns"), set(record.series("lost_trips"))
-    times = iter(answered)
-    for number in range(len(answered) + len(losses)):
-        at_ns = round(1e9 * number / rate_per_s)
-        if number in losses:
-            yield Trip(at_ns, None)
-        elif (ns := next(times, None)) is not None:
-            yield Trip(at_ns, int(ns))
-
-
-def _rates(record: Record, opened_ns: float) -> Iterator[tuple[str, RatePoints]]:
+    rates: dict[str, RatePoints] = {}
     for flow in FLOWS:
         interval_bytes = record.series(f"{flow}receiver_interval_bytes")
         interval_ns = record.number(f"{flow}receiver_interval_ns")
-        if interval_bytes and interval_ns:
+        if opened_ns is not None and interval_bytes and interval_ns:
             elapsed_ns = record.number(f"{flow}receiver_elapsed_ns")
             points = interval_rates(interval_bytes, interval_ns, elapsed_ns)
-            yield flow, tuple((short(opened_ns / 1e9 + x), y) for x, y in points)
-
-
-def _phases(record: Record) -> Iterator[tuple[str, tuple[float, float]]]:
-    for phase in PHASES:
-        begin_ns, end_ns = (record.number(edge) for edge in EDGES[phase])
+            rates[flow] = tuple((short(opened_ns / 1e9 + x), y) for x, y in points)
+    phases = {}
+    for phase, edges in EDGES.items():
+        begin_ns, end_ns = map(record.number, edges)
         if begin_ns is not None and end_ns is not None and begin_ns < end_ns:
-            yield phase, (begin_ns / 1e9, end_ns / 1e9)
+            phases[phase] = (begin_ns / 1e9, end_ns / 1e9)
+    return LoadTimeline(tuple(trips), rates, phases)
 
 
 def interval_rates(
@@ -306,18 +291,14 @@ def thinned(trips: Sequence[Trip], most: int) -> list[Trip]:
     width = max(1, -(-2 * len(trips) // most))
     if width < 3:
         return list(trips)
-    kept_trips: list[Trip] = []
+    kept: list[Trip] = []
     for start in range(0, len(trips), width):
         group = trips[start : start + width]
         answered = [(trip.ns, trip.at_ns) for trip in group if trip.ns is not None]
-        extreme_at_ns = (
-            {at_ns for _ns, at_ns in (min(answered), max(answered))} if answered else set[int]()
-        )
-        lost_at_ns = next((trip.at_ns for trip in group if trip.ns is None), None)
-        kept_trips += [
-            trip for trip in group if trip.at_ns in extreme_at_ns or trip.at_ns == lost_at_ns
-        ]
-    return kept_trips
+        visible = {at_ns for _ns, at_ns in (min(answered), max(answered))} if answered else set()
+        visible |= {next((trip.at_ns for trip in group if trip.ns is None), -1)}
+        kept += [trip for trip in group if trip.at_ns in visible]
+    return kept
 
 
 def short(value: float) -> float:

@@ -7,16 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
-from netlab.kinds.groups import (
-    SEQUENCE_BYTES,
-    SIZE,
-    UDP_MOST_BYTES,
-    AtRate,
-    Directed,
-    MessageTest,
-    SentMessages,
-    SettingFault,
-)
+from netlab.kinds import groups
+from netlab.kinds.groups import SentMessages, SettingFault
 from netlab.kinds.round_trip.settings import Connect, RoundTrip
 from netlab.kinds.stream.settings import Stream
 from netlab.messages import _
@@ -33,7 +25,7 @@ TAIL_S = 0.5
 
 
 @of_settings
-class LatencyUnderLoad(Directed, AtRate, MessageTest):
+class LatencyUnderLoad(groups.Directed, groups.AtRate, groups.MessageTest):
     """A ``latency_under_load``: the effect of streams on round trips.
 
     ``duration`` and all settings of a stream apply to the load.
@@ -62,7 +54,7 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
         "request_protocol", default="UDP", label=_("round trips over"),
         about="Protocol of the round trips.", column="protocol of the round trips: UDP or TCP")
     request_bytes: int = setting(
-        "request_size", SIZE, default=64, label=_("request, bytes"),
+        "request_size", groups.SIZE, default=64, label=_("request, bytes"),
         about="Bytes of a request and of its answer.",
         column="bytes of a request and of its answer")
     request_rate_per_s: float = setting(
@@ -148,12 +140,12 @@ class LatencyUnderLoad(Directed, AtRate, MessageTest):
                 "choose `blocking`, `spinning` or `polling`",
             )
         yield from load.faults()
-        if self.request_protocol == "UDP" and self.request_bytes < SEQUENCE_BYTES:
+        if self.request_protocol == "UDP" and self.request_bytes < groups.SEQUENCE_BYTES:
             yield (
                 "request_bytes",
-                f"a UDP request needs {SEQUENCE_BYTES} bytes for its sequence number",
+                f"a UDP request needs {groups.SEQUENCE_BYTES} bytes for its sequence number",
             )
-        most = UDP_MOST_BYTES[self.ip_version]
+        most = groups.UDP_MOST_BYTES[self.ip_version]
         if self.request_protocol == "UDP" and self.request_bytes > most:
             yield (
                 "request_bytes",

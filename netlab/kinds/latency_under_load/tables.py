@@ -6,19 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from netlab.kinds.latency_under_load.phases import PHASES, RPM_INTERVAL_NS, RPM_INTERVALS
 from netlab.messages import Message, _, joined
-from netlab.trial.figures import (
-    Figure,
-    FigureColumn,
-    Trials,
-    Why,
-    half_width,
-    in_unit,
-    longest,
-    mean_of_all,
-    number,
-    share,
-    trials_shown,
-)
+from netlab.trial import figures
+from netlab.trial.figures import FigureColumn, Trials, Why, in_unit, mean_of_all, number, share
 from netlab.trial.record import Record
 
 PHASE_WORDS: Mapping[str, str] = {
@@ -67,13 +56,13 @@ def _time(heading: str, phase: str, percentile: str) -> FigureColumn[Trials]:
 
 _INCREASE = number("increase_ns", 1e-6)
 TRIPS: Sequence[FigureColumn[Trials]] = (
-    FigureColumn(_("trials"), trials_shown),
+    FigureColumn(_("trials"), figures.trials_shown),
     _time(_("idle"), "idle", "p50"),
     _time(_("loaded"), "loaded", "p50"),
     _time(_("loaded, 99 %"), "loaded", "p99"),
     _time(_("after"), "after", "p50"),
     FigureColumn(in_unit("ms", _("increase")), mean_of_all(_INCREASE, _why_no_increase), "ms"),
-    FigureColumn(in_unit("ms", "± 95 %"), half_width(_INCREASE, _why_no_increase), "ms"),
+    FigureColumn(in_unit("ms", "± 95 %"), figures.half_width(_INCREASE, _why_no_increase), "ms"),
     FigureColumn(
         in_unit("%", _("lost under load")),
         share(number("loaded_lost_messages"), number("loaded_rtt_count"), _NO_REQUEST["loaded"]),
@@ -82,7 +71,7 @@ TRIPS: Sequence[FigureColumn[Trials]] = (
 )
 
 
-def _of_all(name: str) -> Figure:
+def _of_all(name: str) -> figures.Figure:
     """A function that returns the sum of a figure of one trial over all phases."""
 
     def of(record: Record) -> float | None:
@@ -114,7 +103,7 @@ def _connections_in(phase: str) -> Iterator[FigureColumn[Trials]]:
 
     for words, of in (
         (_("median"), mean_of_all(number(f"{phase}_connect_p50_ns", 1e-6), why)),
-        (_("longest"), longest(number(f"{phase}_connect_max_ns", 1e-6), why)),
+        (_("longest"), figures.longest(number(f"{phase}_connect_max_ns", 1e-6), why)),
     ):
         yield FigureColumn(joined(", ", [PHASE_WORDS[phase], words, "ms"]), of, "ms")
 

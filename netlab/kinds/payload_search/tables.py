@@ -6,15 +6,8 @@ from collections.abc import Sequence
 from functools import reduce
 
 from netlab.messages import _, joined
-from netlab.trial.figures import (
-    FigureColumn,
-    Shown,
-    ShownOf,
-    Trials,
-    blanks_of,
-    numbers,
-    results_of,
-)
+from netlab.trial import figures
+from netlab.trial.figures import FigureColumn, Shown, ShownOf, Trials, numbers, results_of
 
 _EVIDENCE = {
     "emsgsize": _("the sender’s system"),
@@ -52,7 +45,7 @@ def _found(name: str) -> ShownOf[Trials]:
 def _tried(trials: Trials) -> Shown:
     """Number of sizes tried; notes say what failed, and which sizes have no point in the chart."""
     results = results_of(trials)
-    why = blanks_of(trials)
+    why = figures.blanks_of(trials)
     unswept = {size for r in results for size in r.series("sweep_failed_message_bytes")}
     if unswept:
         sizes = joined(", ", [f"{size:.0f}" for size in sorted(unswept)])

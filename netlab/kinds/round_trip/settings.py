@@ -7,18 +7,8 @@ from typing import Literal
 
 from netlab import ethernet
 from netlab.ethernet import Link
-from netlab.kinds.groups import (
-    SEQUENCE_BYTES,
-    SIZE,
-    WORD,
-    Answered,
-    Counted,
-    SentMessages,
-    SettingFault,
-    Talk,
-    on_cable_s,
-    too_long,
-)
+from netlab.kinds import groups
+from netlab.kinds.groups import SentMessages, SettingFault
 from netlab.messages import _
 from netlab.trial.settings import Ask, Need, NumberWithUnit, Or, Scalar, Whole, of_settings, setting
 
@@ -30,11 +20,11 @@ _BARE_SEGMENT_BYTES = ethernet.packet_wire_bytes(1)
 
 
 @of_settings
-class Requests(Counted):
+class Requests(groups.Counted):
     """Settings of tests in which the server answers each request."""
 
     response_bytes: int | None = setting(
-        "response_size", Or("same", SIZE, "16"), default=None, label=_("response"),
+        "response_size", Or("same", groups.SIZE, "16"), default=None, label=_("response"),
         absent=_("as the request"), about="Bytes of an answer; same: as many as the request has.",
         column="bytes of an answer; NA: as many as the request has")
     server_receive: Literal["blocking", "spinning"] = setting(
@@ -77,8 +67,8 @@ class Requests(Counted):
         """As for all tests."""
         if self.count is None or link is None:
             return None
-        request_s = on_cable_s(self, self.message_bytes, link, alone=True)
-        answer_s = on_cable_s(self, self.answer_bytes, link, alone=True)
+        request_s = groups.on_cable_s(self, self.message_bytes, link, alone=True)
+        answer_s = groups.on_cable_s(self, self.answer_bytes, link, alone=True)
         if request_s is None or answer_s is None:
             return None
         return self.warm_up_s + self.count * self.there_and_back_s(request_s, answer_s, link)
@@ -86,7 +76,7 @@ class Requests(Counted):
 
 
 @of_settings
-class RoundTrip(Answered, Talk, Requests):
+class RoundTrip(groups.Answered, groups.Talk, Requests):
     """A ``round_trip``: the client sends requests, the server's mirror answers."""
 
     in_files = (
@@ -110,7 +100,7 @@ class RoundTrip(Answered, Talk, Requests):
         about="UDP only: measure the time in the server's stack by time stamps.",
         column="whether the time in the server's stack was requested")
     mirror: str | None = setting(
-        "mirror", Or("netprobe", WORD), default=None, absent=_("netprobe"),
+        "mirror", Or("netprobe", groups.WORD), default=None, absent=_("netprobe"),
         about="What answers: the server's probe, or a mirror that the matrix names in `mirrors`.",
         column="what answers: a mirror that the matrix names; NA: netprobe, netlab's own probe")
 
@@ -119,52 +109,47 @@ class RoundTrip(Answered, Talk, Requests):
 
     def faults(self) -> Iterator[SettingFault]:
         """As for all tests."""
-        yield from too_long(self)
+        yield from groups.too_long(self)
         if self.mirror is not None:
-            yield from self._of_other_mirror()
+            # Settings that only a probe can apply, although another program answers.
+            names = [name for name, _level in self.untold()]
+            names += ["mirror_hold_s"] if self.mirror_hold_s else []
+            answers_alike = self.response_bytes in (None, self.message_bytes)
+            for name in (*names, *(() if answers_alike else ("response_bytes",))):
+                yield (
+                    name,
+                    f"the mirror `{self.mirror}` cannot apply this setting, only netprobe can: "
+                    "`exclude` that combination",
+                )
         if self.protocol != "UDP":
             return
-        response_bytes = self.message_bytes
-        if self.response_bytes is not None:
-            response_bytes = self.response_bytes
-            if response_bytes > self.message_bytes:
-                yield (
-                    "response_bytes",
-                    f"the UDP answer ({response_bytes} bytes) is larger than the request "
-                    f"({self.message_bytes} bytes), and a mirror sends no such answer, so that "
-                    "nobody can amplify traffic with it: make `message_size` as large, or "
-                    "`exclude` this value",
-                )
-        unnumbered = min(self.message_bytes, response_bytes) < SEQUENCE_BYTES
+        response_bytes = self.answer_bytes
+        if response_bytes > self.message_bytes:
+            yield (
+                "response_bytes",
+                f"the UDP answer ({response_bytes} bytes) is larger than the request "
+                f"({self.message_bytes} bytes), and a mirror sends no such answer, so that nobody "
+                "can amplify traffic with it: make `message_size` as large, or `exclude` this "
+                "value",
+            )
+        unnumbered = min(self.message_bytes, response_bytes) < groups.SEQUENCE_BYTES
         if self.outstanding > 1 and unnumbered:
             yield (
                 "outstanding",
                 "with more than one UDP request under way, requests and answers need "
-                f"{SEQUENCE_BYTES} bytes or more: the sequence number in them shows to which "
-                "request an answer belongs",
+                f"{groups.SEQUENCE_BYTES} bytes or more: the sequence number in them shows to "
+                "which request an answer belongs",
             )
         if self.source_port is not None and unnumbered:
             yield (
                 "source_port",
-                f"the source port of UDP messages under {SEQUENCE_BYTES} bytes changes after each "
-                "time-out: make the messages longer, or leave this setting out",
+                f"the source port of UDP messages under {groups.SEQUENCE_BYTES} bytes changes "
+                "after each time-out: make the messages longer, or leave this setting out",
             )
         if not self.udp_checksum and self.ip_version == 6:
             yield (
                 "udp_checksum",
                 "UDP over IPv6 must have a checksum (RFC 8200): `exclude` that combination",
-            )
-
-    def _of_other_mirror(self) -> Iterator[SettingFault]:
-        """Faults of settings that only a probe can apply, if another program answers."""
-        requested = [name for name, _level in self.untold()]
-        requested += ["mirror_hold_s"] if self.mirror_hold_s else []
-        requested += [] if self.response_bytes in (None, self.message_bytes) else ["response_bytes"]
-        for name in requested:
-            yield (
-                name,
-                f"the mirror `{self.mirror}` cannot apply this setting, only netprobe can: "
-                "`exclude` that combination",
             )
 
     def sent_by(self, end: str) -> SentMessages | None:

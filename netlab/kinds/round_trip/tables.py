@@ -8,38 +8,25 @@ from fractions import Fraction
 from netlab.kinds.round_trip.columns import PERCENTILES
 from netlab.messages import _
 from netlab.stats import MIN_TRIALS, interval
-from netlab.trial.figures import (
-    FEW_TRIALS,
-    FigureColumn,
-    Shown,
-    Trials,
-    blanks_of,
-    in_unit,
-    known,
-    number,
-    numbers,
-    pooled,
-    results_of,
-    share,
-    trials_shown,
-)
+from netlab.trial import figures
+from netlab.trial.figures import FigureColumn, Shown, Trials, in_unit, known, number, numbers, share
 from netlab.trial.record import Record
 
 
 def _trials(trials: Trials) -> Shown:
-    blanks = blanks_of(trials)
+    blanks = figures.blanks_of(trials)
     if blanks and len(blanks) < len(trials):
         blanks = [
             _("{some} of {total} trials {why}", some=blanks.count(why), total=len(trials), why=why)
             for why in dict.fromkeys(blanks)
         ]
-    return trials_shown(trials, blanks)
+    return figures.trials_shown(trials, blanks)
 
 
 def _half_width(trials: Trials) -> Shown:
     means = numbers(trials, "rtt_mean_ns")
     if len(means) < MIN_TRIALS:
-        return Shown(why=[FEW_TRIALS] if means else ())
+        return Shown(why=[figures.FEW_TRIALS] if means else ())
     return Shown(interval(means).half_width / 1e3)
 
 
@@ -47,7 +34,7 @@ def _percentile(share: Fraction) -> Callable[[Trials], Shown]:
     """A percentile of the round trips of all trials together."""
 
     def shown(trials: Trials) -> Shown:
-        histogram = pooled(trials)
+        histogram = figures.pooled(trials)
         if histogram is None:
             return Shown(why=_no_singles(trials))
         few = _(
@@ -67,7 +54,9 @@ def _longest(trials: Trials) -> Shown:
 
 
 def _no_singles(trials: Trials) -> list[str]:
-    return [_("single times are not recorded, only their sum.")] if results_of(trials) else []
+    return (
+        [_("single times are not recorded, only their sum.")] if figures.results_of(trials) else []
+    )
 
 
 def _requests(record: Record) -> float | None:

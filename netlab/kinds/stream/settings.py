@@ -6,16 +6,8 @@ from collections.abc import Iterator
 from typing import Literal
 
 from netlab.ethernet import Link
-from netlab.kinds.groups import (
-    AtRate,
-    Counted,
-    Directed,
-    SentMessages,
-    SettingFault,
-    Talk,
-    on_cable_s,
-    too_long,
-)
+from netlab.kinds import groups
+from netlab.kinds.groups import SentMessages, SettingFault
 from netlab.messages import _
 from netlab.trial.settings import Ask, Need, Or, of_settings, setting
 
@@ -27,7 +19,7 @@ ADAPTIVE_WARM_UP_S = 0.1
 
 
 @of_settings
-class Stream(Talk, Directed, AtRate, Counted):
+class Stream(groups.Talk, groups.Directed, groups.AtRate, groups.Counted):
     """A ``stream``: messages one way, or both ways at once."""
 
     in_files = (
@@ -53,7 +45,7 @@ class Stream(Talk, Directed, AtRate, Counted):
 
     def faults(self) -> Iterator[SettingFault]:
         """As for all tests."""
-        yield from too_long(self)
+        yield from groups.too_long(self)
         yield from super().faults()
         if self.receive == "adaptive" and self.warm_up_s < ADAPTIVE_WARM_UP_S:
             yield (
@@ -93,5 +85,5 @@ class Stream(Talk, Directed, AtRate, Counted):
         """As for all tests."""
         if self.count is None or link is None:
             return None
-        message_s = on_cable_s(self, self.message_bytes, link, alone=False)
+        message_s = groups.on_cable_s(self, self.message_bytes, link, alone=False)
         return None if message_s is None else self.warm_up_s + self.count * message_s

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -145,31 +146,27 @@ class Search:
     def after(self, rate_try: RateTry) -> Search:
         """The state after the try that ``next`` requested; ValueError for any other try."""
         requested = self.next()
-        if not isinstance(requested, NextRate) or (requested.number, requested.full) != (
-            rate_try.number,
-            rate_try.full,
-        ):
+        if requested != NextRate(rate_try.number, rate_try.full):
             raise ValueError(f"{rate_try} was not requested: {requested}")
         now = dataclasses.replace(self, tries=(*self.tries, rate_try))
-        decided = now._decided(requested)
+        decided = now._decided(rate_try.number, full=rate_try.full)
         if decided is None:
             return now
         return now._confirmed(decided) if now.confirming else now._narrowed(decided)
 
-    def _decided(self, rate: NextRate) -> SearchLimit | Literal["holds"] | None:
+    def _decided(self, number: int, *, full: bool) -> SearchLimit | Literal["holds"] | None:
         """The decision on a rate from its tries; ``None``: one more try is needed."""
-        verdicts = [
+        verdicts = Counter(
             rate_try.verdict
             for rate_try in self.tries
-            if (rate_try.number, rate_try.full) == (rate.number, rate.full)
-        ]
-        passed = verdicts.count("passed")
-        failed = verdicts.count("lost") + verdicts.count("absorbed")
+            if (rate_try.number, rate_try.full) == (number, full)
+        )
+        passed, failed = verdicts["passed"], verdicts["lost"] + verdicts["absorbed"]
         if failed == FAILURES:
             return "device"
-        if verdicts.count("tester-loss") == INVALID:
+        if verdicts["tester-loss"] == INVALID:
             return "receiver-bound"
-        if verdicts.count("generator-bound") == STARVED:
+        if verdicts["generator-bound"] == STARVED:
             return "generator-bound"
         enough = passed == CONFIRMATIONS if self.confirming else passed > failed
         return "holds" if enough else None
@@ -186,10 +183,13 @@ class Search:
             return dataclasses.replace(now, at=now._between())
         if now.holds == 0:
             return now._end(None)
-        now = dataclasses.replace(now, at=now.holds, confirming=True)
         # Earlier tries of full length count and may already confirm this rate.
-        again = now._decided(NextRate(now.at, full=True))
-        return now if again is None else now._confirmed(again)
+        return dataclasses.replace(now, at=now.holds, confirming=True)._again()
+
+    def _again(self) -> Search:
+        """The state after the tries of full length that the rate at trial has had before."""
+        decided = self._decided(self.at, full=True)
+        return self if decided is None else self._confirmed(decided)
 
     def _between(self) -> int:
         """A rate between ``holds`` and ``upper``: near the rate at which frames arrived, or
@@ -211,31 +211,21 @@ class Search:
         if decided == "holds":
             return self._end(self.at)
         lower = self.at - 1
-        if decided == "generator-bound":
+        forwarded = self.tries[-1].forwarded_share
+        if decided == "generator-bound" and forwarded is not None:
             # Our sender cannot reach this rate. Go down at once to a rate that the sender reached.
-            forwarded_share = self.tries[-1].forwarded_share
-            lower = (
-                lower if forwarded_share is None else min(lower, self.grid.below(forwarded_share))
-            )
+            lower = min(lower, self.grid.below(forwarded))
         now = dataclasses.replace(self, upper=self.at, limit=decided, at=lower)
-        if now.at == 0:
-            return now._end(None)
-        again = now._decided(NextRate(now.at, full=True))
-        return now if again is None else now._confirmed(again)
+        return now._again() if now.at else now._end(None)
 
     def _end(self, number: int | None) -> Search:
+        found = number or 0
+        # A short try above the result may pass without a contradiction: its length explains it.
+        higher = any(t.number > found and t.full and t.verdict == "passed" for t in self.tries)
+        lower = any(t.number < found and t.verdict in ("lost", "absorbed") for t in self.tries)
         upper = self.upper if self.upper <= self.grid.size else None
-        result = SearchResult(number, upper, self.limit, self._monotone(number or 0))
-        return dataclasses.replace(self, at=0, holds=number or 0, result=result)
-
-    def _monotone(self, number: int) -> bool:
-        """Whether all tries agree with the result.
-
-        A short try above the result may pass without a contradiction: its length explains it.
-        """
-        higher = any(t.number > number and t.full and t.verdict == "passed" for t in self.tries)
-        lower = any(t.number < number and t.verdict in ("lost", "absorbed") for t in self.tries)
-        return not (higher or lower)
+        result = SearchResult(number, upper, self.limit, monotone=not (higher or lower))
+        return dataclasses.replace(self, at=0, holds=found, result=result)
 
 
 STARVED_SHARE = 0.001
@@ -320,10 +310,7 @@ def shared_drops(losses: Sequence[int], shared: int) -> tuple[int, ...]:
     if shared >= sum(losses):
         # All losses are explained. The remaining drops have no effect: count them for the first
         # direction.
-        return tuple(
-            frames + (shared - sum(losses) if place == 0 else 0)
-            for place, frames in enumerate(losses)
-        )
+        return (losses[0] + shared - sum(losses), *losses[1:])
     return tuple(max(0, shared - (sum(losses) - frames)) for frames in losses)
 
 
@@ -338,9 +325,8 @@ def worst(verdicts: Iterable[TryVerdict]) -> TryVerdict:
     A fault of the device outweighs a fault of the measuring hosts: a rate at which the device lost
     or queued frames is too high for the device, even if another direction could not be judged.
     """
-    distinct = set(verdicts)
-    order: tuple[TryVerdict, ...] = ("lost", "absorbed", "tester-loss", "generator-bound")
-    return next((verdict for verdict in order if verdict in distinct), "passed")
+    order = (*VERDICTS[1:], "passed")
+    return min(verdicts, key=order.index, default="passed")
 
 
 def forwarded_share(accounts: Sequence[Counts], criteria: Criteria) -> float | None:

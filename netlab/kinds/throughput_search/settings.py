@@ -9,16 +9,8 @@ from typing import Literal
 
 from netlab import ethernet
 from netlab.ethernet import Link
-from netlab.kinds.groups import (
-    PAUSE,
-    RATE,
-    SEQUENCE_BYTES,
-    WINDOW,
-    Bounds,
-    Directed,
-    SentMessages,
-    SettingFault,
-)
+from netlab.kinds import groups
+from netlab.kinds.groups import Bounds, SentMessages, SettingFault
 from netlab.kinds.throughput_search.rate_search import CONFIRMATIONS, FAILURES, RateGrid
 from netlab.messages import _
 from netlab.trial.settings import Need, NumberWithUnit, Whole, of_settings, setting
@@ -46,7 +38,7 @@ earlier search."""
 
 
 @of_settings
-class ThroughputSearch(Directed):
+class ThroughputSearch(groups.Directed):
     """A ``throughput_search``: the highest rate without loss (RFC 2544)."""
 
     in_files = (
@@ -63,7 +55,7 @@ class ThroughputSearch(Directed):
         about="Bytes of an Ethernet frame with header and FCS.",
         column="bytes of a frame with header and FCS")
     search_duration_s: float | None = setting(
-        "search_duration", WINDOW, default=None, label=_("search duration"),
+        "search_duration", groups.WINDOW, default=None, label=_("search duration"),
         about="Length of each step of the search before the resulting rate is confirmed.",
         column="length of each step of the search before the resulting rate is confirmed; "
         "NA: same as duration_s")
@@ -81,7 +73,7 @@ class ThroughputSearch(Directed):
         about="Step of the rates tried, as a share of the line rate.",
         column="step of the rates tried, as a share of the line rate")
     line_rate_bit_per_s: float | None = setting(
-        "line_rate", RATE, default=None, label=_("line rate"),
+        "line_rate", groups.RATE, default=None, label=_("line rate"),
         about="Line rate of the link; without it the matrix's link's, else the interface's.",
         column=None)
     together: Literal[True] | None = setting(
@@ -105,7 +97,7 @@ class ThroughputSearch(Directed):
         about="Missing frames count as lost when no frame has arrived for this time.",
         column="missing frames count as lost when no frame has arrived for this time")
     settle_s: float = setting(
-        "settle", PAUSE, default=5.0, label=_("pause between trials"),
+        "settle", groups.PAUSE, default=5.0, label=_("pause between trials"),
         about="Time between two trials of a search.", column="time between two trials of a search")
 
     # fmt: on
@@ -143,8 +135,8 @@ class ThroughputSearch(Directed):
         except ValueError as error:
             yield "frame_bytes", f"{error}: `exclude` that combination"
             return
-        if message_bytes < SEQUENCE_BYTES:
-            least = self.frame_bytes + SEQUENCE_BYTES - message_bytes
+        if message_bytes < groups.SEQUENCE_BYTES:
+            least = self.frame_bytes + groups.SEQUENCE_BYTES - message_bytes
             yield (
                 "frame_bytes",
                 f"over IPv{self.ip_version}, a frame of {self.frame_bytes} bytes has no room for a "

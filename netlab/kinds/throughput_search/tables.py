@@ -6,18 +6,8 @@ from collections.abc import Callable, Sequence
 
 from netlab.messages import _, joined, sentence_case
 from netlab.stats import mean
-from netlab.trial.figures import (
-    WHOLE,
-    FigureColumn,
-    Shown,
-    ShownOf,
-    Trials,
-    known,
-    mean_of,
-    numbers,
-    results_of,
-    trials_shown,
-)
+from netlab.trial import figures
+from netlab.trial.figures import FigureColumn, Shown, ShownOf, Trials, known, mean_of, numbers
 from netlab.trial.host_counters import PLACES
 from netlab.trial.record import Record
 
@@ -65,7 +55,7 @@ def _only_results(of: Callable[[Trials], Shown | float | str | None]) -> ShownOf
     """Blank, with the reasons, if no trial has a result."""
 
     def shown(trials: Trials) -> Shown | float | str | None:
-        results = results_of(trials)
+        results = figures.results_of(trials)
         return of(results) if results else Shown(why=[_why_blank(trial) for trial in trials])
 
     return shown
@@ -103,13 +93,20 @@ def _line_share(results: Trials) -> Shown:
 RATES: Sequence[FigureColumn[Trials]] = (
     FigureColumn(
         _("trials"),
-        lambda trials: trials_shown(trials, [_why_blank(t) for t in trials if t.status != "ok"]),
+        lambda trials: figures.trials_shown(
+            trials, [_why_blank(t) for t in trials if t.status != "ok"]
+        ),
     ),
-    FigureColumn(_("frames/s"), _only_results(_rate_found), "1/s", WHOLE),
+    FigureColumn(_("frames/s"), _only_results(_rate_found), "1/s", figures.WHOLE),
     FigureColumn(_("of the line rate, %"), _only_results(_line_share), "%"),
-    FigureColumn(_("line rate, frames/s"), _only_results(known("line_frames_per_s")), "1/s", WHOLE),
     FigureColumn(
-        _("did not pass, frames/s"), _only_results(known("upper_frames_per_s")), "1/s", WHOLE
+        _("line rate, frames/s"), _only_results(known("line_frames_per_s")), "1/s", figures.WHOLE
+    ),
+    FigureColumn(
+        _("did not pass, frames/s"),
+        _only_results(known("upper_frames_per_s")),
+        "1/s",
+        figures.WHOLE,
     ),
     FigureColumn(
         _("limit"),
@@ -161,7 +158,7 @@ LOADS: Sequence[FigureColumn[HostTrials]] = (
     FigureColumn(_("CPU, %"), _host_share("busy_share"), "%"),
     FigureColumn(_("busiest core, %"), _host_share("busiest_core_share"), "%"),
     FigureColumn(_("core"), _core),
-    *(FigureColumn(_DROPPED[place], _dropped(place), decimals=WHOLE) for place in PLACES),
+    *(FigureColumn(_DROPPED[place], _dropped(place), decimals=figures.WHOLE) for place in PLACES),
 )
 
 
@@ -204,14 +201,16 @@ def _count(row: LoadTrials) -> Shown:
 
 
 LATENCIES: Sequence[FigureColumn[LoadTrials]] = (
-    FigureColumn(_("round trips"), _count, decimals=WHOLE),
+    FigureColumn(_("round trips"), _count, decimals=figures.WHOLE),
     FigureColumn(_("shortest, µs"), _of_load("latency_min_ns", 1e-3), "µs"),
     FigureColumn(_("median, µs"), _of_load("latency_p50_ns", 1e-3), "µs"),
     FigureColumn(_("mean, µs"), _of_load("latency_mean_ns", 1e-3), "µs"),
     FigureColumn(_("99 %, µs"), _of_load("latency_p99_ns", 1e-3), "µs"),
     FigureColumn(_("longest, µs"), _of_load("latency_max_ns", 1e-3), "µs"),
-    FigureColumn(_("requests lost"), _of_load("latency_lost_requests"), decimals=WHOLE),
-    FigureColumn(_("frames lost meanwhile"), _of_load("latency_lost_frames"), decimals=WHOLE),
+    FigureColumn(_("requests lost"), _of_load("latency_lost_requests"), decimals=figures.WHOLE),
+    FigureColumn(
+        _("frames lost meanwhile"), _of_load("latency_lost_frames"), decimals=figures.WHOLE
+    ),
 )
 
 
