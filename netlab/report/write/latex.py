@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from netlab.messages import _
 from netlab.report.language import Wording
@@ -159,9 +159,6 @@ _UNITS = {
 _UNIT = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
 
 
-# Sentences and figures
-
-
 def digits(text: str, marker: str) -> str | None:
     """A figure in the form of siunitx, ``1488095.5`` for ``1.488.095,5``; ``None`` for words."""
     ungrouped = dict.fromkeys(map(ord, _GROUPS), "") | {ord(marker): "."}
@@ -217,9 +214,6 @@ def figures(charts: Iterable[Chart | Strip | HeatMap], folder: str, marker: str 
             "",
         ]
     return blocks
-
-
-# Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,18 +304,6 @@ class _Column:
         return max(self._body_characters, *map(shown_characters, self.head_lines))
 
     @cached_property
-    def most_characters(self) -> int:
-        """The width of the column in characters if each place is on one line."""
-        if self.is_numeric:
-            # siunitx aligns at the decimal marker: the longest parts on either side may belong to
-            # different figures.
-            integers, fractions = self.digits
-            shown = integers + fractions + bool(fractions)
-            return math.ceil(shown + max(cell.behind_characters for cell in self.cells))
-        widths = (shown_characters(cell.text) + cell.behind_characters for cell in self.cells)
-        return math.ceil(max(widths, default=0))
-
-    @cached_property
     def digits(self) -> tuple[int, int]:
         """Maximum number of characters before the decimal marker, and behind it."""
         parts = [figure.partition(".") for figure in self.figures]
@@ -329,14 +311,44 @@ class _Column:
 
     @cached_property
     def _body_characters(self) -> int:
-        return min(self.most_characters, self.paragraph) if self.is_long else self.most_characters
+        if self.is_numeric:
+            # siunitx aligns at the decimal marker: the longest parts on either side may belong to
+            # different figures.
+            integers, fractions = self.digits
+            shown = integers + fractions + bool(fractions)
+            return math.ceil(shown + max(cell.behind_characters for cell in self.cells))
+        widths = (shown_characters(cell.text) + cell.behind_characters for cell in self.cells)
+        most = math.ceil(max(widths, default=0))
+        return min(most, self.paragraph) if self.is_long else most
+
+    def type_of(self, size: _Size) -> str:
+        """Its type in LaTeX: ``S[…]`` for figures, ``l`` for words, ``p{…}`` for sentences."""
+        if self.is_numeric:
+            integer_digits = max(len(f.partition(".")[0].lstrip("-")) for f in self.figures)
+            sign = "-" if any(figure.startswith("-") for figure in self.figures) else ""
+            widest = max(self.cells, key=lambda cell: cell.behind_characters)
+            room = f", table-space-text-post={{{widest.behind}}}" if widest.behind else ""
+            return f"S[table-format={sign}{integer_digits}.{self.digits[1]}{room}]"
+        if self.is_long:
+            wide = self.characters * size.character_pt
+            return rf">{{\raggedright\arraybackslash}}p{{{wide:.0f}pt}}"
+        return "r" if self.figures else "l"
+
+    def place(self, at: int, marker: str) -> str:
+        """One place: a figure for siunitx with its suffix in braces, or words in braces."""
+        cell = self.cells[at]
+        if self.is_numeric and cell.figure is not None:
+            return f"{cell.figure} {{{cell.behind}}}" if cell.behind else cell.figure
+        is_number = cell.figure is not None
+        words = rf"\num{{{cell.figure}}}" if is_number else latex_prose(cell.text, marker)
+        return f"{{{words}{cell.behind}}}" if words or cell.behind else ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
     caption: str
-    labels: _Column
     columns: tuple[_Column, ...]
+    """The first has the headings of the rows."""
     rules: frozenset[int]
     """Numbers of the rows with a rule (a horizontal line) above them."""
     footnotes: tuple[tuple[str, str], ...]
@@ -384,7 +396,7 @@ def document(
     marker = words.decimal_marker
 
     def blocks_of(sheets: Iterable[Table]) -> list[str]:
-        return [_block(_of_table(sheet, marker)) for sheet in sheets]
+        return [_block(sheet, marker) for sheet in sheets]
 
     preamble = _PREAMBLE % {
         # siunitx removes two pairs of braces; without a third pair, LaTeX adds a space after a
@@ -405,26 +417,6 @@ def document(
     return "\n".join([*blocks, "\\end{document}\n"])
 
 
-def _of_table(table: Table, marker: str) -> _Grid:
-    labels = tuple(_LatexCell(line.label) for line in table.lines)
-    kinds = [line.kind for line in table.lines]
-    return _Grid(
-        caption=table.title,
-        labels=_Column("", table.corner, labels),
-        columns=tuple(
-            _Column(group, head, tuple(_place(line.places[at], marker) for line in table.lines))
-            for at, (group, head) in enumerate(table.heads)
-        ),
-        rules=frozenset(
-            at
-            for at in range(1, len(kinds))
-            if kinds[at] != kinds[at - 1] and kinds[at - 1] == "value"
-        ),
-        footnotes=table.footnotes,
-        marker=marker,
-    )
-
-
 def _place(place: TableCell, marker: str) -> _LatexCell:
     """A place of a table; ``94.10 (13)`` is a figure followed by a number in parentheses."""
     match = re.fullmatch(r"(\S+) (\(\d+\))", place.words)
@@ -435,29 +427,34 @@ def _place(place: TableCell, marker: str) -> _LatexCell:
     return _LatexCell(text, digits(text, marker), behind, wide, place.notes)
 
 
-def _block(grid: _Grid) -> str:
-    """The grid as a table, or as several if it is wider than the page in the smallest type."""
+def _block(table: Table, marker: str) -> str:
+    """The table, or several tables if it is wider than the page in the smallest type."""
+    labels = _Column("", table.corner, tuple(_LatexCell(line.label) for line in table.lines))
+    columns = [labels] + [
+        _Column(group, head, tuple(_place(line.places[at], marker) for line in table.lines))
+        for at, (group, head) in enumerate(table.heads)
+    ]
+    kinds = [line.kind for line in table.lines]
+    rules = frozenset(
+        at + 1
+        for at, (kind, next_kind) in enumerate(pairwise(kinds))
+        if "value" == kind != next_kind
+    )
+    grid = _Grid(table.title, tuple(columns), rules, table.footnotes, marker)
+    long = max(1, sum(column.is_long for column in columns))
     for size in _SIZES:
-        if _width_pt((grid.labels, *grid.columns), size) <= TEXT_WIDTH_PT:
-            return _table(_widened(grid, size), size)
-    size = _SIZES[-1]
-    pieces: list[list[_Column]] = [[]]
-    for column in grid.columns:
-        if pieces[-1] and _width_pt((grid.labels, *pieces[-1], column), size) > TEXT_WIDTH_PT:
-            pieces.append([])
+        spare_pt = TEXT_WIDTH_PT - _width_pt(columns, size)
+        if spare_pt >= 0:
+            # Paragraphs become as wide as the page permits.
+            more = int(spare_pt / size.character_pt) // long
+            wider = (replace(column, paragraph=column.paragraph + more) for column in columns)
+            return _table(replace(grid, columns=tuple(wider)), size)
+    pieces: list[list[_Column]] = [[labels]]
+    for column in columns[1:]:
+        if len(pieces[-1]) > 1 and _width_pt([*pieces[-1], column], size) > TEXT_WIDTH_PT:
+            pieces.append([labels])
         pieces[-1].append(column)
     return "\n".join(_table(replace(grid, columns=tuple(piece)), size) for piece in pieces)
-
-
-def _widened(grid: _Grid, size: _Size) -> _Grid:
-    """The grid with its paragraphs as wide as the page permits."""
-    columns = (grid.labels, *grid.columns)
-    long = sum(column.is_long for column in columns)
-    spare = int((TEXT_WIDTH_PT - _width_pt(columns, size)) / size.character_pt)
-    labels, *figure_columns = (
-        replace(c, paragraph=c.paragraph + spare // max(1, long)) for c in columns
-    )
-    return replace(grid, labels=labels, columns=tuple(figure_columns))
 
 
 def _width_pt(columns: Sequence[_Column], size: _Size) -> float:
@@ -466,7 +463,7 @@ def _width_pt(columns: Sequence[_Column], size: _Size) -> float:
 
 
 def _table(grid: _Grid, size: _Size) -> str:
-    columns, marker = (grid.labels, *grid.columns), grid.marker
+    columns, marker = grid.columns, grid.marker
     heads = []
     for column in columns:
         lines = [latex_prose(line, marker) for line in column.head_lines]
@@ -476,16 +473,16 @@ def _table(grid: _Grid, size: _Size) -> str:
         heads.append(f"{{{box if len(lines) > 1 else lines[0]}}}")
     head = [r"\toprule", *_group_lines(grid), " & ".join(heads) + r" \\", r"\midrule"]
     rows = []
-    for at, label in enumerate(grid.labels.cells):
+    for at, label in enumerate(columns[0].cells):
         rows += [r"\midrule"] if at in grid.rules else []
-        places = [_set(column, at, marker) for column in grid.columns]
+        places = [column.place(at, marker) for column in columns[1:]]
         rows.append(" & ".join([latex_prose(label.text, marker), *places]) + r" \\")
     out = [rf"{{{size.command}\setlength{{\tabcolsep}}{{{size.gap_pt / 2:g}pt}}%"]
-    shape = f"{{@{{}}{''.join(_specification(c, size) for c in columns)}@{{}}}}"
+    shape = f"{{@{{}}{''.join(column.type_of(size) for column in columns)}@{{}}}}"
     caption = latex_prose(grid.caption, marker)
     lines_of_text = sum(
         max(-(-shown_characters(c.cells[at].text) // max(1, c.characters)) or 1 for c in columns)
-        for at in range(len(grid.labels.cells))
+        for at in range(len(columns[0].cells))
     )
     if lines_of_text <= _SHORT_TABLE_LINES:
         # In a box, columns are aligned after one run of LaTeX, and no page break divides the table.
@@ -497,7 +494,7 @@ def _table(grid: _Grid, size: _Size) -> str:
         out += [*head, r"\endfirsthead", *head, r"\endhead"]
         out += [r"\midrule", r"\endfoot", r"\bottomrule", r"\endlastfoot", *rows]
         out += [r"\end{longtable}"]
-    letters = {letter for c in grid.columns for cell in c.cells for letter in cell.letters}
+    letters = {letter for c in columns for cell in c.cells for letter in cell.letters}
     out += [
         rf"\textsuperscript{{{letter}}}~{latex_prose(sentence, marker)}\par"
         for letter, sentence in grid.footnotes
@@ -511,33 +508,9 @@ def _group_lines(grid: _Grid) -> list[str]:
     if not any(column.group for column in grid.columns):
         return []
     spans, rules, at = [""], [], 2
-    for name, columns in groupby(column.group for column in grid.columns):
+    for name, columns in groupby(column.group for column in grid.columns[1:]):
         wide = len([*columns])
         spans.append(rf"\multicolumn{{{wide}}}{{c}}{{{latex_prose(name, grid.marker)}}}")
         rules.append(rf"\cmidrule(lr){{{at}-{at + wide - 1}}}")
         at += wide
     return [" & ".join(spans) + r" \\", "".join(rules)]
-
-
-def _specification(column: _Column, size: _Size) -> str:
-    """The type of a column: ``S[…]`` for figures, ``l`` for words, ``p{…}`` for sentences."""
-    if column.is_numeric:
-        integer_digits = max(len(f.partition(".")[0].lstrip("-")) for f in column.figures)
-        sign = "-" if any(figure.startswith("-") for figure in column.figures) else ""
-        widest = max(column.cells, key=lambda cell: cell.behind_characters)
-        room = f", table-space-text-post={{{widest.behind}}}" if widest.behind else ""
-        return f"S[table-format={sign}{integer_digits}.{column.digits[1]}{room}]"
-    if column.is_long:
-        wide = column.characters * size.character_pt
-        return rf">{{\raggedright\arraybackslash}}p{{{wide:.0f}pt}}"
-    return "r" if column.figures else "l"
-
-
-def _set(column: _Column, at: int, marker: str) -> str:
-    """One place: a figure for siunitx with its suffix in braces, or words in braces."""
-    cell = column.cells[at]
-    if column.is_numeric and cell.figure is not None:
-        return f"{cell.figure} {{{cell.behind}}}" if cell.behind else cell.figure
-    words = latex_prose(cell.text, marker) if cell.figure is None else rf"\num{{{cell.figure}}}"
-    text = f"{words}{cell.behind}"
-    return f"{{{text}}}" if text else ""

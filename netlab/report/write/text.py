@@ -7,14 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
-from netlab.report.tables.elements import (
-    Chart,
-    GridTable,
-    HeatMap,
-    Part,
-    Strip,
-    Table,
-)
+from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip, Table
 from netlab.terminal import harmless, printable, table_lines
 
 CHARTS = "charts"
@@ -67,39 +60,22 @@ def _images(charts: Iterable[Chart | Strip | HeatMap]) -> list[str]:
 
 
 def _markdown_table(table: Table) -> str:
-    grid = [
-        [table.corner, *table.columns],
-        *([line.label, *(place.words for place in line.places)] for line in table.lines),
-    ]
-    marks = [
-        f"*{','.join(place.notes)}*" if place.notes else ""
-        for line in table.lines
-        for place in line.places
-    ]
-    depth = 2 if isinstance(table, GridTable) else 3
-    return _markdown_block(depth, table.title, grid, marks, table.footnotes)
-
-
-def _markdown_block(
-    depth: int,
-    caption: str,
-    grid: list[list[str]],
-    marks: Sequence[str],
-    footnotes: Sequence[tuple[str, str]],
-) -> str:
-    """Heading, table and footnotes. ``marks``: footnote letters of every place except headings."""
-    cells = [[markdown_text(text) for text in line] for line in grid]
-    places = [(line, index) for line in cells[1:] for index in range(1, len(line))]
-    for (line, index), mark in zip(places, marks, strict=True):
-        line[index] = " ".join(word for word in (line[index], mark) if word)
+    """Heading, table and footnotes; the letters of the footnotes follow the text of a place."""
+    cells = [[markdown_text(text) for text in (table.corner, *table.columns)]]
+    for line in table.lines:
+        cells.append([markdown_text(line.label)])
+        for place in line.places:
+            mark = f"*{','.join(place.notes)}*" if place.notes else ""
+            cells[-1].append(" ".join(filter(None, (markdown_text(place.words), mark))))
     wide = [max(3, *(len(line[index]) for line in cells)) for index in range(len(cells[0]))]
     lines = [
         "| " + " | ".join(text.rjust(wide[index]) for index, text in enumerate(line)) + " |"
         for line in cells
     ]
     lines.insert(1, "|" + "|".join("-" * (width + 1) + ":" for width in wide) + "|")
-    notes = [f"- *{letter}* {markdown_text(sentence)}" for letter, sentence in footnotes]
-    blocks = [f"{'#' * depth} {markdown_text(caption)}", "\n".join(lines)]
+    notes = [f"- *{letter}* {markdown_text(sentence)}" for letter, sentence in table.footnotes]
+    depth = 2 if isinstance(table, GridTable) else 3
+    blocks = [f"{'#' * depth} {markdown_text(table.title)}", "\n".join(lines)]
     return "\n\n".join([*blocks, *(["\n".join(notes)] if notes else [])]) + "\n"
 
 
