@@ -86,24 +86,22 @@ def on_cable_s(setup: MessageTest, message_bytes: int, link: Link, *, alone: boo
 
     ``alone``: TCP sends the message in segments of its own.
     """
+    mtu_bytes, vlan = link.mtu_bytes, link.vlan
     try:
         if setup.protocol == "UDP":
             packets = ethernet.fragments(
-                message_bytes, mtu_bytes=link.mtu_bytes, ip_version=setup.ip_version
+                message_bytes, mtu_bytes=mtu_bytes, ip_version=setup.ip_version
             )
-            on_wire = sum(ethernet.packet_wire_bytes(packet, vlan=link.vlan) for packet in packets)
-            return 8 * on_wire / link.rate_bit_per_s
-        mss = ethernet.mss_of(link.mtu_bytes, ip_version=setup.ip_version)
+        else:
+            mss = ethernet.mss_of(mtu_bytes, ip_version=setup.ip_version)
+            full_segments, last = divmod(message_bytes, mss)
+            packets = (*[mtu_bytes] * full_segments, *([mtu_bytes - mss + last] if last else []))
     except ValueError:
         return None
-    headers = link.mtu_bytes - mss
-    if not alone:
+    on_wire: float = sum(ethernet.packet_wire_bytes(packet, vlan=vlan) for packet in packets)
+    if setup.protocol != "UDP" and not alone:
         # TCP cuts a stream into full segments, independent of its messages.
-        on_wire_of_full = ethernet.packet_wire_bytes(link.mtu_bytes, vlan=link.vlan)
-        return 8 * on_wire_of_full * (message_bytes / mss) / link.rate_bit_per_s
-    full_segments, last = divmod(message_bytes, mss)
-    sizes = [mss] * full_segments + ([last] if last else [])
-    on_wire = sum(ethernet.packet_wire_bytes(headers + size, vlan=link.vlan) for size in sizes)
+        on_wire = ethernet.packet_wire_bytes(mtu_bytes, vlan=vlan) * (message_bytes / mss)
     return 8 * on_wire / link.rate_bit_per_s
 
 
@@ -209,7 +207,7 @@ class Setup(Settings):
         ``None`` if the settings do not fix the time: a count of messages without a rate, or a
         search.
         """
-        return self.duration_s
+        return None if self.is_search else self.duration_s
 
     def least_s(self, link: Link | None) -> float | None:
         """The least time of a search, or of a trial that ends after a count of messages.
@@ -217,7 +215,8 @@ class Setup(Settings):
         For a count of messages, the time assumes that only the link's rate limits them. ``None``
         for any other trial, and if the time depends on an unknown link.
         """
-        return None
+        bounds = self.bounds(None if link is None else link.rate_bit_per_s)
+        return None if bounds is None else bounds.least_s
 
     def bounds(self, line_rate_bit_per_s: float | None, turns: int = 1) -> Bounds | None:
         """The least and the most time of a search; ``None`` if they depend on an unknown line rate.

@@ -20,6 +20,9 @@ OUTSTANDING_MOST = 1024
 TAIL_S = 0.5
 """Time for which round trips continue after the part that is evaluated."""
 
+_OF_ALL = ("network", "ip_version", "interface", "dscp")
+"""Settings of the load, the requests and the connections."""
+
 # A table: each row takes as few lines as possible.
 # fmt: off
 
@@ -77,40 +80,35 @@ class LatencyUnderLoad(groups.Directed, groups.AtRate, groups.MessageTest):
         return Stream(**self.passed_on(Stream))
 
     def round_trips(self) -> RoundTrip:
-        """The requests that are sent before, during and after the load."""
-        names = {"network", "ip_version", "interface", "dscp"}
+        """The requests that are sent before, during and after the load.
+
+        As many may be under way as are sent within one time-out, so that no request has to wait for
+        an earlier answer.
+        """
+        of_a_timeout = math.ceil(self.request_rate_per_s * self.request_timeout_s)
         return RoundTrip(
-            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self, name) for name in _OF_ALL},
             protocol=self.request_protocol,
             message_bytes=self.request_bytes,
             message_rate_per_s=self.request_rate_per_s,
-            outstanding=self.outstanding(),
+            outstanding=min(OUTSTANDING_MOST, of_a_timeout + 1),
             timeout_s=self.request_timeout_s,
             nodelay=self.request_protocol == "TCP",
             duration_s=self.round_trips_s(),
         )
 
     def connections(self) -> Connect | None:
-        """The connections that are opened before, during and after the load.
-
-        Returns ``None`` if the test opens none.
+        """The connections that are opened before, during and after the load; ``None``: there are
+        none.
         """
         if self.connect_rate_per_s is None:
             return None
-        names = {"network", "ip_version", "interface", "dscp"}
         return Connect(
-            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self, name) for name in _OF_ALL},
             message_bytes=self.request_bytes,
             message_rate_per_s=self.connect_rate_per_s,
             duration_s=self.round_trips_s(),
         )
-
-    def outstanding(self) -> int:
-        """Maximum number of requests under way: as many as are sent within one time-out, so that no
-        request has to wait for an earlier answer.
-        """
-        of_a_timeout = math.ceil(self.request_rate_per_s * self.request_timeout_s)
-        return min(OUTSTANDING_MOST, of_a_timeout + 1)
 
     def round_trips_s(self) -> float:
         """Duration of the round trips, with one time-out in which a queue may drain."""

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from netlab import ethernet
-from netlab.ethernet import Link
 from netlab.kinds.groups import Answered, Bounds, CongestedTest
 from netlab.trial.settings import Level, of_settings, setting
 
@@ -54,14 +53,6 @@ class PayloadSearch(Answered, CongestedTest):
     def probe_test(self) -> str:
         """As for all tests: what each try is."""
         return "round_trip" if self.protocol == "UDP" else "stream"
-
-    def window_s(self) -> float | None:
-        """``None``, as for all searches."""
-        return None
-
-    def least_s(self, link: Link | None) -> float | None:
-        """As for all tests."""
-        return self.bounds(None).least_s
 
     def bounds(self, line_rate_bit_per_s: float | None, turns: int = 1) -> Bounds:
         """Bounds of a search in both directions. A size that is lost takes its time-out. A size

@@ -316,7 +316,18 @@ def shared_drops(losses: Sequence[int], shared: int) -> tuple[int, ...]:
 
 def judge(accounts: Sequence[Counts], criteria: Criteria) -> TryVerdict:
     """The verdict on a trial: the worst of its one or two directions."""
-    return worst(_of_one(counts, criteria) for counts in accounts)
+
+    def of_one(counts: Counts) -> TryVerdict:
+        if counts.lost > criteria.acceptable_loss * counts.sent:
+            return "tester-loss" if counts.own_drops >= counts.lost else "lost"
+        sent_per_s = counts.sent_per_s()
+        if sent_per_s is None or sent_per_s < criteria.least_sent_per_s:
+            # Checked before the queue: if the link is slow, the queue may be the sender's own.
+            return "generator-bound"
+        queue_ns = counts.queue_ns(criteria.line_per_s)
+        return "absorbed" if queue_ns > criteria.most_queue_ns else "passed"
+
+    return worst(map(of_one, accounts))
 
 
 def worst(verdicts: Iterable[TryVerdict]) -> TryVerdict:
@@ -325,7 +336,7 @@ def worst(verdicts: Iterable[TryVerdict]) -> TryVerdict:
     A fault of the device outweighs a fault of the measuring hosts: a rate at which the device lost
     or queued frames is too high for the device, even if another direction could not be judged.
     """
-    order = (*VERDICTS[1:], "passed")
+    order = ("lost", "absorbed", "tester-loss", "generator-bound", "passed")
     return min(verdicts, key=order.index, default="passed")
 
 
@@ -340,20 +351,7 @@ def forwarded_share(accounts: Sequence[Counts], criteria: Criteria) -> float | N
 def least(values: Iterable[float | None]) -> float | None:
     """The smallest value; ``None`` if one of them is unknown."""
     every = list(values)
-    known_values = [value for value in every if value is not None]
-    return min(known_values) if len(known_values) == len(every) else None
-
-
-def _of_one(counts: Counts, criteria: Criteria) -> TryVerdict:
-    if counts.lost > criteria.acceptable_loss * counts.sent:
-        return "tester-loss" if counts.own_drops >= counts.lost else "lost"
-    sent_per_s = counts.sent_per_s()
-    if sent_per_s is None or sent_per_s < criteria.least_sent_per_s:
-        # Checked before the queue: if the link is slow, the queue may be the sender's own.
-        return "generator-bound"
-    if counts.queue_ns(criteria.line_per_s) > criteria.most_queue_ns:
-        return "absorbed"
-    return "passed"
+    return None if None in every else min(value for value in every if value is not None)
 
 
 def _per_s(frames: int, span_ns: int) -> float | None:

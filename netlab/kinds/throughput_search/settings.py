@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Literal
 
 from netlab import ethernet
-from netlab.ethernet import Link
 from netlab.kinds import groups
 from netlab.kinds.groups import Bounds, SentMessages, SettingFault
 from netlab.kinds.throughput_search.rate_search import CONFIRMATIONS, FAILURES, RateGrid
@@ -150,34 +149,35 @@ class ThroughputSearch(groups.Directed):
         message_bytes = ethernet.udp_message_in_frame(self.frame_bytes, ip_version=self.ip_version)
         return SentMessages("UDP", message_bytes, whole=True)
 
-    def window_s(self) -> float | None:
-        """``None``, as for all searches."""
-        return None
-
-    def least_s(self, link: Link | None) -> float | None:
-        """As for all tests."""
-        bounds = self.bounds(None if link is None else link.rate_bit_per_s)
-        return None if bounds is None else bounds.least_s
-
     def bounds(self, line_rate_bit_per_s: float | None, turns: int = 1) -> Bounds | None:
-        """As for all tests."""
-        return bounds_of(self, line_rate_bit_per_s, turns)
-
-
-def bounds_of(
-    setup: ThroughputSearch, line_rate_bit_per_s: float | None, turns: int = 1
-) -> Bounds | None:
-    """As ``Setup.bounds``."""
-    rate = setup.line_rate_bit_per_s or line_rate_bit_per_s
-    further = _of_further(setup, rate, turns)
-    if further is None:
-        return None
-    tries_least, tries_most = rate_tries(setup)
-    least_s, most_s = (
-        _rate_s(setup, short, full, late=late)
-        for (short, full), late in ((tries_least, False), (tries_most, True))
-    )
-    return Bounds(least_s + further.least_s, most_s + further.most_s)
+        """As for all tests: of the rate, then of loss, latency, and the longest burst."""
+        full_s = self.duration_s or 0.0
+        short_s = self.search_duration_s or full_s
+        rate_s = []
+        # For the most time, each try waits for late frames.
+        for (short, full), late_s in zip(rate_tries(self), (0.0, self.residual_s), strict=True):
+            pauses_s = (short + full - 1) * self.settle_s
+            tries_s = (short + full) * (LEARN_S + late_s)
+            rate_s.append(short * short_s + full * full_s + tries_s + pauses_s)
+        further_s = full_s + LEARN_S + self.settle_s
+        least_s = most_s = 0.0
+        if self.frame_loss:
+            least_s += 2 * further_s
+            most_s += LOSS_STEPS * (further_s + self.residual_s)
+        if self.latency:
+            each_s = further_s + 2 * AROUND_S
+            least_s += len(LATENCY_LOAD_SHARES) * each_s
+            most_s += len(LATENCY_LOAD_SHARES) * (each_s + self.residual_s)
+        if self.back_to_back is not None:
+            # The least time has no burst: a device that forwards the line rate forwards any burst.
+            rate = self.line_rate_bit_per_s or line_rate_bit_per_s
+            if rate is None:
+                return None
+            longest = LONGEST_BURST_S * ethernet.frames_per_s(rate, self.frame_bytes)
+            doublings = math.ceil(math.log2(max(2.0, longest / LEAST_BURST_FRAMES)))
+            bursts = 1 + 2 * doublings + _AGAIN * (self.back_to_back - 1)
+            most_s += turns * (LEARN_S + bursts * (LONGEST_BURST_S + self.residual_s))
+        return Bounds(rate_s[0] + least_s, rate_s[1] + most_s)
 
 
 def rate_tries(setup: ThroughputSearch) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -192,37 +192,3 @@ def rate_tries(setup: ThroughputSearch) -> tuple[tuple[int, int], tuple[int, int
         # A try that passes in the search counts for the confirmation.
         return (0, CONFIRMATIONS), (0, FAILURES * decided)
     return (1, CONFIRMATIONS), (FAILURES * decided - 1, CONFIRMATIONS)
-
-
-def _rate_s(setup: ThroughputSearch, short: int, full: int, *, late: bool) -> float:
-    """Time of ``short`` + ``full`` tries and the pauses between them.
-
-    If ``late`` is true, each try waits for late frames.
-    """
-    full_s = setup.duration_s or 0.0
-    short_s = setup.search_duration_s or full_s
-    each_s = LEARN_S + (setup.residual_s if late else 0.0)
-    pauses_s = (short + full - 1) * setup.settle_s
-    return short * short_s + full * full_s + (short + full) * each_s + pauses_s
-
-
-def _of_further(setup: ThroughputSearch, rate_bit_per_s: float | None, turns: int) -> Bounds | None:
-    """Bounds of what a search measures after the rate: loss, latency, and the longest burst."""
-    full_s = (setup.duration_s or 0.0) + LEARN_S + setup.settle_s
-    least_s = most_s = 0.0
-    if setup.frame_loss:
-        least_s += 2 * full_s
-        most_s += LOSS_STEPS * (full_s + setup.residual_s)
-    if setup.latency:
-        each_s = full_s + 2 * AROUND_S
-        least_s += len(LATENCY_LOAD_SHARES) * each_s
-        most_s += len(LATENCY_LOAD_SHARES) * (each_s + setup.residual_s)
-    if setup.back_to_back is not None:
-        # The least time has no burst: a device that forwards the line rate forwards any burst.
-        if rate_bit_per_s is None:
-            return None
-        longest = LONGEST_BURST_S * ethernet.frames_per_s(rate_bit_per_s, setup.frame_bytes)
-        doublings = math.ceil(math.log2(max(2.0, longest / LEAST_BURST_FRAMES)))
-        bursts = 1 + 2 * doublings + _AGAIN * (setup.back_to_back - 1)
-        most_s += turns * (LEARN_S + bursts * (LONGEST_BURST_S + setup.residual_s))
-    return Bounds(least_s, most_s)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import is_by_name
 from netlab.kinds import KINDS
+from netlab.messages import _, joined, sentence_case
 from netlab.report.sections import (
     comparisons,
     findings,
     latency_under_load,
     pairs,
     payloads,
-    plain_kinds,
     repeats,
     round_trips,
     streams,
@@ -22,9 +22,13 @@ from netlab.report.sections import (
     trial_times,
 )
 from netlab.report.sections.comparisons import JudgedComparisons
-from netlab.report.tables.elements import AnswerLine, Part
+from netlab.report.tables.elements import AnswerLine, Part, table
 from netlab.report.text import summary
-from netlab.trial.record import Record
+from netlab.report.text.phrases import spanned
+from netlab.results.labels import figure
+from netlab.results.quantities import names_of
+from netlab.trial.figures import FigureColumn, Trials, in_unit, mean_of_all, trials_shown
+from netlab.trial.record import Record, by_cell
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
@@ -76,6 +80,54 @@ def _repeats(run: Analysis, records: Sequence[Record]) -> list[Part | None]:
     return [repeats.part(records, link, imported=imported, never_tight=never_tight)]
 
 
+def _plain_parts(records: Sequence[Record]) -> list[Part]:
+    """A section for each kind of test among the records: its figures, cell by cell.
+
+    It has the number of trials, and the mean of each headline figure.
+    """
+    sections = []
+    for test in dict.fromkeys(record.test for record in records):
+        own = [record for record in records if record.test == test]
+        kind, names = KINDS[test], names_of(own)
+        columns: list[FigureColumn[Trials]] = [FigureColumn(_("trials"), trials_shown)]
+        for quantity in kind.figure_columns().values():
+            heading = in_unit(quantity.unit, quantity.name)
+            of = mean_of_all(quantity.in_unit, lambda trial: trial.why_blank)
+            columns.append(FigureColumn(heading, of, quantity.unit))
+        rows = [
+            (joined(" ", [trials[0].pairing, names[cell]]), cell, trials)
+            for cell, trials in by_cell(own).items()
+        ]
+        sheet = table(sentence_case(kind.subject), _("cell"), columns, rows)
+        sections.append(
+            Part(name=test.replace("_", "-"), title=sentence_case(kind.label), sheets=(sheet,))
+        )
+    return sections
+
+
+def _plain_answers(records: Sequence[Record]) -> list[AnswerLine]:
+    """A line for each headline figure: its least and its greatest value."""
+    lines = []
+    for test in dict.fromkeys(record.test for record in records):
+        kind = KINDS[test]
+        for quantity in kind.figure_columns().values():
+            values = {
+                record.cell: value
+                for record in records
+                if record.test == test and (value := quantity.in_unit(record)) is not None
+            }
+            if values:
+                span = spanned(figure(min(values.values())), figure(max(values.values())))
+                sentence = _(
+                    "{quantity}: {figures} {unit}",
+                    quantity=sentence_case(quantity.name),
+                    figures=span,
+                    unit=quantity.unit,
+                )
+                lines.append(AnswerLine(sentence, tuple(values), test.replace("_", "-")))
+    return lines
+
+
 STREAMS = Topic(
     lambda _run, records: [streams.loss_and_cpu(records)],
     lambda run, _records, layout: streams.answers(layout, run.plan.link),
@@ -109,8 +161,8 @@ TOPICS = (
         tests=("throughput_search",),
     ),
     Topic(
-        lambda _run, records: plain_kinds.parts(_others(records)),
-        lambda _run, records, _layout: plain_kinds.answers(_by_system(_others(records))),
+        lambda _run, records: _plain_parts(_others(records)),
+        lambda _run, records, _layout: _plain_answers(_by_system(_others(records))),
     ),
     STREAMS,
     Topic(lambda run, records: [comparisons.requested(run.plan.matrix_text, records)]),

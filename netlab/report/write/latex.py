@@ -19,24 +19,12 @@ from netlab.terminal import printable
 _SPECIAL = {
     "\0": "{}",  # between two characters that would become one sign
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
     "^": r"\textasciicircum{}",
     "~": r"\textasciitilde{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': "''",
-    "`": "{`}",
-    # After the end of a row, LaTeX would read these characters as options of the row's end.
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
     "’": "'",
     "‘": "`",
     "“": "``",
@@ -47,48 +35,29 @@ _SPECIAL = {
     "…": r"\dots{}",
     "\u00a0": "~",
     "\u202f": r"\,",
-    "µ": r"$\mu$",
-    "μ": r"$\mu$",
-    "φ": r"$\varphi$",
     "°": r"$^\circ$",
-    "²": "$^2$",
-    "³": "$^3$",
-    "⁶": "$^6$",
-    "⁹": "$^9$",
-    "±": r"$\pm$",
-    "×": r"$\times$",
-    "÷": r"$\div$",
-    "·": r"$\cdot$",
     "−": "$-$",
-    "→": r"$\rightarrow$",
-    "←": r"$\leftarrow$",
-    "↔": r"$\leftrightarrow$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "≠": r"$\neq$",
-    "≈": r"$\approx$",
-    "∞": r"$\infty$",
-    "√": r"$\surd$",
+    **{character: f"\\{character}" for character in "{}$&#%_"},
+    # After the end of a row, LaTeX would read most of these as options of the row's end.
+    **{character: f"{{{character}}}" for character in "[]*`"},
+    **{power: f"$^{digit}$" for power, digit in zip("²³⁶⁹", "2369", strict=True)},
 }
+_SIGNS = {
+    **{"mu": "µμ", "varphi": "φ", "pm": "±", "times": "×", "div": "÷", "cdot": "·"},
+    **{"rightarrow": "→", "leftarrow": "←", "leftrightarrow": "↔", "leq": "≤", "geq": "≥"},
+    **{"neq": "≠", "approx": "≈", "infty": "∞", "surd": "√"},
+}
+"""Name of a sign in LaTeX → its characters."""
+_SPECIAL |= {character: rf"$\{name}$" for name, same in _SIGNS.items() for character in same}
 
 _LETTERS = frozenset("ÄÖÜäöüßÀÁÂÃÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕØÙÚÛÝàáâãåæçèéêëìíîïñòóôõøùúûýÿ")
 """Letters that every engine has, even with LaTeX's oldest fonts."""
 
 _ACCENTS = {
-    "\u0300": "`",
-    "\u0301": "'",
-    "\u0302": "^",
-    "\u0303": "~",
-    "\u0304": "=",
-    "\u0306": "u",
-    "\u0307": ".",
-    "\u0308": '"',
-    "\u030a": "r",
-    "\u030b": "H",
-    "\u030c": "v",
-    "\u0327": "c",
+    **{"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u"},
+    **{"\u0307": ".", "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0327": "c"},
 }
-
+"""Accent that follows a letter → LaTeX's command that sets it."""
 
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9 ().:;/+=,-]|[-,](?=[-,])")
 
