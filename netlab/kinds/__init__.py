@@ -109,17 +109,11 @@ _KINDS = (
 )
 
 KINDS: Mapping[str, KindOfTest] = {kind.name: kind for kind in _KINDS}
-"""The kinds of test, by the name that a matrix gives them."""
-
 SETUPS: Mapping[str, type[Setup]] = {name: kind.settings for name, kind in KINDS.items()}
-"""Kind of test → the class of its settings."""
-
 ROWS = rows_of(SETUPS.values())
 """Field of each setting → the row that describes the setting."""
 
 FIELDS: Mapping[str, frozenset[str]] = {t: frozenset(kind.names()) for t, kind in SETUPS.items()}
-"""Kind of test → its settings."""
-
 DEFAULTS_OF: Mapping[str, Mapping[str, Level]] = {
     test: {name: level for name, level in kind.defaults().items() if level is not MISSING}
     for test, kind in SETUPS.items()
@@ -129,8 +123,6 @@ DEFAULTS_OF: Mapping[str, Mapping[str, Level]] = {
 NEEDED: Mapping[str, frozenset[str]] = {
     test: FIELDS[test] - defaults.keys() for test, defaults in DEFAULTS_OF.items()
 }
-"""Kind of test → the settings that must be given."""
-
 EXCLUSIVE = tuple((row.field, row.excludes) for row in ROWS.values() if row.excludes)
 """Pairs of settings that exclude each other: setting one removes the other."""
 

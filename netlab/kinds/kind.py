@@ -22,7 +22,6 @@ class KindOfTest:
     """
 
     name: Message
-    """Its name in a matrix."""
     settings: type[Setup]
     about: str
     """A sentence for authors of a matrix."""

@@ -55,6 +55,8 @@ def _time(heading: str, phase: str, percentile: str) -> FigureColumn[Trials]:
 
 
 _INCREASE = number("increase_ns", 1e-6)
+# A table: each row takes as few lines as possible.
+# fmt: off
 TRIPS: Sequence[FigureColumn[Trials]] = (
     FigureColumn(_("trials"), figures.trials_shown),
     _time(_("idle"), "idle", "p50"),
@@ -63,17 +65,13 @@ TRIPS: Sequence[FigureColumn[Trials]] = (
     _time(_("after"), "after", "p50"),
     FigureColumn(in_unit("ms", _("increase")), mean_of_all(_INCREASE, _why_no_increase), "ms"),
     FigureColumn(in_unit("ms", "± 95 %"), figures.half_width(_INCREASE, _why_no_increase), "ms"),
-    FigureColumn(
-        in_unit("%", _("lost under load")),
-        share(number("loaded_lost_messages"), number("loaded_rtt_count"), _NO_REQUEST["loaded"]),
-        "%",
-    ),
+    FigureColumn(in_unit("%", _("lost under load")), share(number("loaded_lost_messages"),
+        number("loaded_rtt_count"), _NO_REQUEST["loaded"]), "%"),
 )
+# fmt: on
 
 
 def _of_all(name: str) -> figures.Figure:
-    """A function that returns the sum of a figure of one trial over all phases."""
-
     def of(record: Record) -> float | None:
         counts = [n for phase in PHASES if (n := record.number(f"{phase}_{name}")) is not None]
         return sum(counts) if counts else None
@@ -108,25 +106,18 @@ def _connections_in(phase: str) -> Iterator[FigureColumn[Trials]]:
         yield FigureColumn(joined(", ", [PHASE_WORDS[phase], words, "ms"]), of, "ms")
 
 
+# A table: each row takes as few lines as possible.
+# fmt: off
 CONNECTIONS: Sequence[FigureColumn[Trials]] = (
     *(column for phase in PHASES for column in _connections_in(phase)),
-    FigureColumn(
-        _("lost, %"),
-        share(_of_all("lost_connections"), _of_all("connections"), _NONE_REQUESTED),
-        "%",
-    ),
+    FigureColumn(_("lost, %"), share(
+        _of_all("lost_connections"), _of_all("connections"), _NONE_REQUESTED), "%"),
 )
 PER_MINUTE: Mapping[str, FigureColumn[Trials]] = {
     "round_trips_per_minute_loaded": FigureColumn(
-        _("round trips per minute, loaded"),
-        mean_of_all(
-            number("round_trips_per_minute_loaded"),
-            lambda _record: _("more than 5 % of the requests under load were lost."),
-        ),
-        "1/min",
-    ),
+        _("round trips per minute, loaded"), mean_of_all(number("round_trips_per_minute_loaded"),
+            lambda _record: _("more than 5 % of the requests under load were lost.")), "1/min"),
     "responsiveness_per_minute": FigureColumn(
-        _("RPM"), mean_of_all(number("responsiveness_per_minute"), _why_no_rpm), "1/min"
-    ),
+        _("RPM"), mean_of_all(number("responsiveness_per_minute"), _why_no_rpm), "1/min"),
 }
 """Name of a rate of round trips → its column."""

@@ -36,7 +36,6 @@ class Limit:
     evidence: Evidence
     """Why a message that is one byte longer does not pass."""
     tries: tuple[SizeTry, ...]
-    """All tries in the order in which they were made."""
 
 
 def find_limit(

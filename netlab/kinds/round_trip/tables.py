@@ -31,8 +31,6 @@ def _half_width(trials: Trials) -> Shown:
 
 
 def _percentile(share: Fraction) -> Callable[[Trials], Shown]:
-    """A percentile of the round trips of all trials together."""
-
     def shown(trials: Trials) -> Shown:
         histogram = figures.pooled(trials)
         if histogram is None:

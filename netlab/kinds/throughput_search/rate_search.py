@@ -107,7 +107,6 @@ class SearchResult:
     """Number of the lowest rate above ``number`` that failed or could not be judged; ``None`` if
     all rates up to the line rate passed."""
     limit: SearchLimit
-    """Why the result is not higher."""
     monotone: bool
     """False if a try at a higher rate passed, or if a try at a lower rate failed."""
 
@@ -128,7 +127,6 @@ class Search:
     """Number of the lowest rate that did not pass; if all passed, the number after the last rate of
     the grid."""
     limit: SearchLimit = "line rate"
-    """Why ``upper`` did not pass."""
     confirming: bool = False
     result: SearchResult | None = None
 
@@ -279,12 +277,10 @@ class Criteria:
     offered_per_s: float
     """Requested frames per second, each way."""
     line_per_s: float
-    """Frames per second that the line carries."""
     step_share: float
     """Step of the search, as a share of the line rate."""
     duration_s: float
     acceptable_loss: float = 0.0
-    """Share of the frames that may be lost."""
 
     @property
     def most_queue_ns(self) -> int:

@@ -90,34 +90,23 @@ def _line_share(results: Trials) -> Shown:
     return Shown(mean_of("line_share", rated, 100), [faster] if is_faster else ())
 
 
+# A table: each row takes as few lines as possible.
+# fmt: off
 RATES: Sequence[FigureColumn[Trials]] = (
-    FigureColumn(
-        _("trials"),
-        lambda trials: figures.trials_shown(
-            trials, [_why_blank(t) for t in trials if t.status != "ok"]
-        ),
-    ),
+    FigureColumn(_("trials"), lambda trials: figures.trials_shown(
+        trials, [_why_blank(trial) for trial in trials if trial.status != "ok"])),
     FigureColumn(_("frames/s"), _only_results(_rate_found), "1/s", figures.WHOLE),
     FigureColumn(_("of the line rate, %"), _only_results(_line_share), "%"),
-    FigureColumn(
-        _("line rate, frames/s"), _only_results(known("line_frames_per_s")), "1/s", figures.WHOLE
-    ),
-    FigureColumn(
-        _("did not pass, frames/s"),
-        _only_results(known("upper_frames_per_s")),
-        "1/s",
-        figures.WHOLE,
-    ),
-    FigureColumn(
-        _("limit"),
-        _only_results(lambda found: joined("; ", dict.fromkeys(map(limit_words, found)))),
-    ),
-    FigureColumn(
-        _("rates tried"),
-        _only_results(lambda found: mean([float(len(r.series("trial_verdict"))) for r in found])),
-        decimals=0,
-    ),
+    FigureColumn(_("line rate, frames/s"), _only_results(known("line_frames_per_s")), "1/s",
+        figures.WHOLE),
+    FigureColumn(_("did not pass, frames/s"), _only_results(known("upper_frames_per_s")), "1/s",
+        figures.WHOLE),
+    FigureColumn(_("limit"), _only_results(
+        lambda found: joined("; ", dict.fromkeys(map(limit_words, found))))),
+    FigureColumn(_("rates tried"), _only_results(
+        lambda found: mean([float(len(r.series("trial_verdict"))) for r in found])), decimals=0),
 )
+# fmt: on
 
 
 HostTrials = tuple[str, Trials]
@@ -241,20 +230,15 @@ _ENDED = {
     "failed": _("In some trial no burst completed: nothing is known about the device."),
     "generator-bound": _("Our sender is slower than the line: it sends no bursts at line rate."),
 }
+# A table: each row takes as few lines as possible.
+# fmt: off
 BURSTS: Sequence[FigureColumn[Trials]] = (
-    FigureColumn(
-        _("searches"),
-        lambda trials: float(sum(len(r.series("back_to_back_each_frames")) for r in trials)),
-        decimals=0,
-    ),
+    FigureColumn(_("searches"), lambda trials: float(
+        sum(len(r.series("back_to_back_each_frames")) for r in trials)), decimals=0),
     FigureColumn(_("frames"), _frames, decimals=1),
-    FigureColumn(
-        _("waiting in the device"),
-        lambda trials: mean_of("back_to_back_waiting_frames", _with_frames(trials)),
-        decimals=1,
-    ),
+    FigureColumn(_("waiting in the device"), lambda trials: mean_of(
+        "back_to_back_waiting_frames", _with_frames(trials)), decimals=1),
     FigureColumn(_("at line rate, ms"), _time_ms, "ms"),
-    FigureColumn(
-        _("ended by"), lambda trials: joined("; ", map(limit_called, _burst_limits(trials)))
-    ),
+    FigureColumn(_("ended by"), lambda trials: joined(
+        "; ", map(limit_called, _burst_limits(trials)))),
 )

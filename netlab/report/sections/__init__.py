@@ -81,10 +81,7 @@ def _repeats(run: Analysis, records: Sequence[Record]) -> list[Part | None]:
 
 
 def _plain_parts(records: Sequence[Record]) -> list[Part]:
-    """A section for each kind of test among the records: its figures, cell by cell.
-
-    It has the number of trials, and the mean of each headline figure.
-    """
+    """A section for each kind of test: trials and means of headline figures, cell by cell."""
     sections = []
     for test in dict.fromkeys(record.test for record in records):
         own = [record for record in records if record.test == test]
@@ -169,7 +166,6 @@ TOPICS = (
     Topic(_repeats),
     Topic(lambda _run, records: [trial_times.drift(records)]),
 )
-"""All topics, in the order of their sections."""
 
 
 def parts_of(run: Analysis, records: Sequence[Record]) -> tuple[Part, ...]:

@@ -294,7 +294,6 @@ def _shows_nothing(rows: Sequence[Judged]) -> bool:
 def _without_difference(
     comparisons: Sequence[tuple[Comparison, Sequence[Judged]]],
 ) -> AnswerLine:
-    """One line for comparisons in which no pair of cells differs."""
     texts = []
     for comparison, rows in comparisons:
         numbers = [

@@ -153,7 +153,6 @@ _CHARTS = _(
 def _sheets(
     records: Sequence[Record], names: Mapping[str, str], link: Link | None
 ) -> Iterator[Table]:
-    """The tables of each pairing that have any content."""
     for pairing in dict.fromkeys(record.pairing for record in records):
         group = [record for record in records if record.pairing == pairing]
         pairing_name = of_pairing(pairing, same_host=any(record.same_host for record in group))
@@ -225,8 +224,6 @@ def _load_sheet(
     measured: Sequence[tuple[str, str, Trials]],
     link: Link | None,
 ) -> Table:
-    """A line for each cell and direction."""
-
     def of_ceiling(row: _FlowOfTrials) -> Shown:
         trials, flow = row
         results = results_of(trials)

@@ -57,7 +57,6 @@ def part(searches: Sequence[Record], link: Link | None) -> Part | None:
 def _chart(
     protocol: str, ip_version: IpVersion, group: Sequence[Record], link: Link | None
 ) -> Chart:
-    """Throughput over message size, where it was swept."""
     lines = []
     settings = words_of(group, ("protocol", "ip_version"), brief=True)
     for index, (cell, trials) in enumerate(by_cell(group).items()):

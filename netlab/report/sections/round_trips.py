@@ -281,7 +281,6 @@ def _rest(parts: _Parts) -> Shown:
 
 
 def _stack_percentile(share: Fraction) -> Callable[[_Parts], Shown]:
-    """A percentile of the times in the stack, over all trials together."""
     few = _(
         "the {share} percentile needs at least {least} of these times.",
         share=f"{float(100 * share):g} %",
@@ -408,7 +407,6 @@ def _means_us(trials: Sequence[Record]) -> list[float]:
 
 
 def _overlap(cells: Sequence[Sequence[Record]]) -> bool:
-    """Whether the intervals of all cells have a value in common."""
     values = [_means_us(trials) for trials in cells]
     if any(len(means) < MIN_TRIALS for means in values):
         return False

@@ -151,7 +151,6 @@ def _load_charts(grids: Sequence[BinGrid]) -> Iterator[Chart]:
 def _load_lines(
     grids: Sequence[BinGrid], columns: Sequence[TableColumn], loads: Sequence[StreamLoad]
 ) -> tuple[Curve, ...]:
-    """A line for each grid, direction and load that has any figure."""
     lines: list[Curve] = []
     flows = dict.fromkeys(column.flow for column in sorted(columns))
     sizes = sorted({column.message_bytes for column in columns})
@@ -220,16 +219,15 @@ _LOADS = (
     ),
 )
 
+# A table: each row takes as few lines as possible.
+# fmt: off
 _CHARTS = (
-    (
-        *("cpu", _CPU, _("share of one CPU")),
-        *(_("{protocol}: CPU time"), _("{protocol}: CPU time ({conditions})")),
-    ),
-    (
-        *("lost", _LOST, _("share of the messages")),
-        *(_("{protocol}: messages lost"), _("{protocol}: messages lost ({conditions})")),
-    ),
+    ("cpu", _CPU, _("share of one CPU"),
+        _("{protocol}: CPU time"), _("{protocol}: CPU time ({conditions})")),
+    ("lost", _LOST, _("share of the messages"),
+        _("{protocol}: messages lost"), _("{protocol}: messages lost ({conditions})")),
 )
+# fmt: on
 """Beginning of a chart's name, its figures, their quantity, its title without and with conditions.
 """
 

@@ -7,6 +7,7 @@ maximum of the medium. Section 26.3 asks for the loss rate over the offered rate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from netlab.ethernet import frames_per_s
 from netlab.kinds.throughput_search import tables
@@ -74,7 +75,6 @@ def _by_size(records: Sequence[Record]) -> _BySize:
 
 
 def _sheets(name: str, by_size: _BySize) -> Iterator[Table]:
-    """The tables of a group that have any content."""
     frame = _("frame, bytes")
     every = [record for trials in by_size.values() for record in trials]
     loss_limits = {record.settings.get("acceptable_loss", 0) for record in every}
@@ -129,7 +129,6 @@ def _sheets(name: str, by_size: _BySize) -> Iterator[Table]:
 
 
 def _name_of_host(key: str, records: Sequence[Record]) -> str:
-    """A host in words: its role in the test, and its name."""
     role = {"client": _("client"), "server": _("server")}.get(key, _("observed"))
     for record in records:
         ends = {"client": record.client, "server": record.server}
@@ -165,30 +164,27 @@ def _bar_charts(groups: _Groups) -> tuple[Chart, ...]:
         )
         for index, rate in enumerate(sorted(rates))
     ]
-    return (
-        Chart(
-            name=f"{_SECTION}-share",
-            title=_("The highest rate without loss, as a share of the line rate"),
-            x_label=_OVER_SIZE,
-            x_ticks=ticks,
-            lines=shares,
-            ceilings=(Curve(_("line rate"), 0, tuple((x, 100.0) for x, _ in ticks)),),
-            quantity=_("share of the line rate"),
-            unit="%",
-            as_bars=True,
-        ),
-        Chart(
-            name=f"{_SECTION}-frames",
-            title=_("The highest rate without loss, in frames per second"),
-            x_label=_OVER_SIZE,
-            x_ticks=ticks,
-            lines=frames,
-            ceilings=tuple(theoretical),
-            quantity=_("frames per second"),
-            unit=_("thousands"),
-            as_bars=True,
-        ),
+    share = Chart(
+        name=f"{_SECTION}-share",
+        title=_("The highest rate without loss, as a share of the line rate"),
+        x_label=_OVER_SIZE,
+        x_ticks=ticks,
+        lines=shares,
+        ceilings=(Curve(_("line rate"), 0, tuple((x, 100.0) for x, _ in ticks)),),
+        quantity=_("share of the line rate"),
+        unit="%",
+        as_bars=True,
     )
+    in_frames = replace(
+        share,
+        name=f"{_SECTION}-frames",
+        title=_("The highest rate without loss, in frames per second"),
+        lines=frames,
+        ceilings=tuple(theoretical),
+        quantity=_("frames per second"),
+        unit=_("thousands"),
+    )
+    return share, in_frames
 
 
 _OVER_SIZE = _("frame size with header and FCS, bytes")
@@ -249,8 +245,6 @@ def _lines(
 
 
 def _loss_charts(groups: _Groups) -> Iterator[Chart]:
-    """Loss over the offered rate, a chart for each group, a line for each frame size."""
-
     def points(trials: Trials) -> _SearchPoints:
         losses, _ours = _losses(trials)
         rates = sorted(losses) if len(losses) > 1 else []
@@ -269,8 +263,6 @@ def _loss_charts(groups: _Groups) -> Iterator[Chart]:
 
 
 def _latency_charts(groups: _Groups) -> Iterator[Chart]:
-    """Median round trips over the load, a chart for each group, a line for each frame size."""
-
     def points(trials: Trials) -> _SearchPoints:
         at = sorted({share for r in trials for share in r.series("latency_found_share")})
         medians = [tables.mean_at(trials, "latency_p50_ns", share, 1e-3) for share in at]
@@ -336,7 +328,6 @@ def _charts_of_tries(groups: _Groups) -> Iterator[Chart]:
 
 
 def _paragraphs(records: Sequence[Record]) -> tuple[str, ...]:
-    """The method, and the requirements of the standard if the searches deviate from them."""
     criteria = []
     for name, (template, form) in _CRITERIA.items():
         levels = dict.fromkeys(record.settings.get(name) for record in records)

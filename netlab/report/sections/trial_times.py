@@ -180,7 +180,6 @@ def _label(round_: ConcurrentTrials, names: Mapping[str, str]) -> str:
 
 
 MAX_PANELS = 8
-"""Maximum number of panels of one picture."""
 MAX_STRIPS = 3
 _LEAST_POINTS = 3
 _MAX_JOINED = 4

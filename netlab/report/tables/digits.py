@@ -97,7 +97,6 @@ def _evened(table: AnyTable, interval_decimals: dict[_Place, int]) -> AnyTable:
 
 
 def _places_of(table: Table) -> list[_Place]:
-    """Each column with each unit of its figures."""
     columns = range(len(table.columns))
     return [(at, unit) for at in columns for unit in {place.unit for place in _column(table, at)}]
 

@@ -52,7 +52,6 @@ class TableLine:
     """Key of the run's cell that the line shows; empty if the line shows several cells."""
     kind: TableKind = "value"
     unit: str = ""
-    """The unit of the printed figures, if all of them have the same unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,6 @@ class GridTable(Table):
     pairing: str
     conditions: str
     quantity: str
-    """The quantity of its figures, with the unit."""
     keys: tuple[TableColumn, ...]
     """Protocol, message size and flow of each column."""
     has_half_widths: bool = False
@@ -147,9 +145,7 @@ class Curve:
     points: tuple[tuple[float, float | None], ...]
     """(x, y) in the chart's units."""
     joined: bool = True
-    """Whether a line joins the points."""
     marked: bool = True
-    """Whether points have markers."""
     half_widths: tuple[float | None, ...] = ()
     """Half-width of each point's interval, in the chart's unit; ``None`` if it is unknown. Empty if
     no interval is known."""

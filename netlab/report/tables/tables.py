@@ -90,7 +90,6 @@ def overviews(layout: Layout, link: Link | None = None) -> tuple[GridTable, ...]
 
 
 def _parts(columns: tuple[TableColumn, ...]) -> list[tuple[TableColumn, ...]]:
-    """The columns in parts that fit on a printed page."""
     if len(columns) <= MAX_COLUMNS:
         return [columns]
     parts = []
@@ -106,7 +105,6 @@ def _with_columns(grid: BinGrid, columns: tuple[TableColumn, ...]) -> BinGrid:
 
 
 def _mean_of(grid: BinGrid, column: TableColumn, link: Link | None, notes: Notes) -> TableCell:
-    """The mean over the cells that have a figure, or a blank with the reasons if none has one."""
     places = grid.column(column)
     figures = [mean(p.throughputs_bit_per_s) for p in places if p.throughputs_bit_per_s]
     if figures:
@@ -291,7 +289,6 @@ def _why(place: Bin) -> list[str]:
 
 
 def _ends(grid: BinGrid) -> str:
-    """Systems and hosts at both ends, as far as they are known."""
     hosts = dict.fromkeys((r.server, r.client) for r in grid.records if r.server and r.client)
     words = [systems(grid.pairing)] if systems(grid.pairing) else []
     words += [

@@ -11,7 +11,6 @@ from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip
 from netlab.terminal import harmless, printable, table_lines
 
 CHARTS = "charts"
-"""Folder of the charts, next to the document."""
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|#~&])")
