@@ -86,24 +86,21 @@ def findings_and_limits(run: Analysis) -> tuple[Part, ...]:
 
     A part without content is left out.
     """
-    every = (summary.all_findings(run), _limits(run), summary.stated(run))
-    return tuple(part for part in every if part is not None)
-
-
-def _limits(run: Analysis) -> Part | None:
     unpaced = [sample for sample in run.samples if not sample.paced]
     limits = [finding for finding in run.limits if finding.kind is not Kind.PACING]
-    if not limits:
-        return None
-    rows = [(row.label, "", row) for row in _limit_rows(unpaced, limits)]
+    rows = [(row.label, "", row) for row in _limit_rows(unpaced, limits)] if limits else []
     advices = dict.fromkeys(limit.advice for limit in limits if limit.severity == "warning")
-    advice = tuple(_("{advice}.", advice=sentence_case(text)) for text in advices)
-    return Part(
+    of_limits = Part(
         name="limits",
         title=_("Limits"),
-        paragraphs=(_LIMITS_MEANING, *advice),
+        paragraphs=(
+            _LIMITS_MEANING,
+            *(_("{advice}.", advice=sentence_case(text)) for text in advices),
+        ),
         sheets=(table(_("Bottlenecks"), _("messages, bytes"), _LIMITS, rows),),
     )
+    every = (summary.all_findings(run), of_limits if limits else None, summary.stated(run))
+    return tuple(part for part in every if part is not None)
 
 
 def _limit_rows(unpaced: Sequence[StreamSample], findings: Iterable[Finding]) -> list[_LimitRow]:

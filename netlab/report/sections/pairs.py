@@ -315,14 +315,24 @@ def asymmetry_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Tabl
     Pairs whose directions differ by more than noise come first. With one trial in each direction
     there is no verdict.
     """
-    figures = _figures(records, names)
+    # (label of the cell, quantity, sender, receiver) → trial → figure, between two machines
+    figures: dict[tuple[str, Quantity, str, str], dict[int, float]] = {}
+    for record in records:
+        ends = _sender_and_receiver(record)
+        if ends is None or _inside([record], *ends):
+            continue
+        for quantity in quantities_of(record):
+            value = quantity.in_unit(record)
+            if value is not None and value > 0:
+                key = (names[record.cell], quantity, *ends)
+                figures.setdefault(key, {})[record.trial] = value
     pairs = []
-    for (setup, quantity, *ends), trials in figures.items():
-        return_trials = figures.get((setup, quantity, ends[1], ends[0]))
-        if return_trials is not None and ends[0] < ends[1]:
+    for (setup, quantity, one, other), trials in figures.items():
+        return_trials = figures.get((setup, quantity, other, one))
+        if return_trials is not None and one < other:
             alone = compare(*pairs_by_block(trials, return_trials), paired=True)
             if alone.ratio is not None:
-                pairs.append((setup, quantity, (ends[0], ends[1]), trials, return_trials, alone))
+                pairs.append((setup, quantity, (one, other), trials, return_trials, alone))
     if not pairs:
         return None
     verdicts = judged_together([pair[-1] for pair in pairs])
@@ -346,25 +356,6 @@ def asymmetry_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Tabl
         for row in rows[:MAX_LINES]
     ]
     return table(title, _("pair: one ↔ other"), _BOTH_WAYS, lines)
-
-
-_Key = tuple[str, Quantity, str, str]
-"""Label of the cell, quantity, sender, receiver."""
-
-
-def _figures(records: Sequence[Record], names: Mapping[str, str]) -> dict[_Key, dict[int, float]]:
-    """Key → trial → figure, for streams in one direction between two machines."""
-    figures: dict[_Key, dict[int, float]] = {}
-    for record in records:
-        ends = _sender_and_receiver(record)
-        if ends is None or record.same_host or role_of(ends[0]).host == role_of(ends[1]).host:
-            continue
-        for quantity in quantities_of(record):
-            value = quantity.in_unit(record)
-            if value is not None and value > 0:
-                key = (names[record.cell], quantity, *ends)
-                figures.setdefault(key, {})[record.trial] = value
-    return figures
 
 
 def _sender_and_receiver(record: Record) -> tuple[str, str] | None:

@@ -371,8 +371,15 @@ def _answer(test: str, title: str, records: Sequence[Record], names: dict[str, s
         )
         percentiles = () if histogram is None else percentile_words(histogram, _STATED, in_us)
         return AnswerLine(joined(", ", [text, *percentiles]), tuple(cells), section, section)
-    if _overlap([trials_of[cell] for cell in cells]):
-        # No cell is named, because chance may decide which cell has the shortest mean.
+    values = [_means_us(trials) for trials in trials_of.values()]
+    ends = [
+        (mean(means), interval(means).half_width) for means in values if len(means) >= MIN_TRIALS
+    ]
+    if len(ends) == len(values) and (
+        max(mid - half for mid, half in ends) <= min(mid + half for mid, half in ends)
+    ):
+        # The intervals of all cells have a value in common. No cell is named, because chance may
+        # decide which cell has the shortest mean.
         sentence = _(
             "{title}: {what} takes {least} to {most} µs",
             title=title,
@@ -382,17 +389,19 @@ def _answer(test: str, title: str, records: Sequence[Record], names: dict[str, s
         )
     else:
         several = len({record.pairing for record in records}) > 1
-        ends = []
+        words_of_ends = []
         for trials in (shortest, longest):
             words = (trials[0].pairing if several else "", names[trials[0].cell])
             time = joined(" ", [_interval(trials), "µs"])
-            ends.append(_("{time} ({cell})", time=time, cell=joined(", ", filter(None, words))))
+            words_of_ends.append(
+                _("{time} ({cell})", time=time, cell=joined(", ", filter(None, words)))
+            )
         sentence = _(
             "{title}: {what} takes {least} to {most}",
             title=title,
             what=subject,
-            least=ends[0],
-            most=ends[1],
+            least=words_of_ends[0],
+            most=words_of_ends[1],
         )
     return AnswerLine(sentence, (cells[-1], *cells[:-1]), section, section)
 
@@ -404,14 +413,6 @@ def _means_us(trials: Sequence[Record]) -> list[float]:
     (quantity,) = quantities_of(trials[0])
     means = [quantity.in_unit(trial) for trial in trials]
     return [value for value in means if value is not None]
-
-
-def _overlap(cells: Sequence[Sequence[Record]]) -> bool:
-    values = [_means_us(trials) for trials in cells]
-    if any(len(means) < MIN_TRIALS for means in values):
-        return False
-    ends = [(mean(means), interval(means).half_width) for means in values]
-    return max(mid - half for mid, half in ends) <= min(mid + half for mid, half in ends)
 
 
 def _interval(trials: Sequence[Record]) -> str:

@@ -292,9 +292,22 @@ def answers(layout: Layout, link: Link | None) -> tuple[AnswerLine, ...]:
     the same message sizes upwards, with the same other tools. If netlab's probe measured cells, the
     line is about these cells, and the numbers of other tools follow.
     """
+    # By pairing, engine and column, without traffic inside one host.
+    places: dict[tuple[str, str, TableColumn], list[Bin]] = {}
+    for grid in layout.grids:
+        for column in () if grid.same_host else grid.columns:
+            for place in grid.column(column):
+                engine = str(place.records[0].settings.get("engine") or "")
+                places.setdefault((grid.pairing, engine, column), []).append(place)
     by_protocol: dict[str, list[PairingSize]] = {}
-    for pairing_size in _pairing_sizes(layout, link):
-        by_protocol.setdefault(pairing_size.column.protocol, []).append(pairing_size)
+    for (pairing, engine, column), bins in places.items():
+        with_result = [place for place in bins if place.throughputs_bit_per_s]
+        if with_result:
+            with_result.sort(key=lambda place: mean(place.throughputs_bit_per_s))
+            ceiling = ceiling_of(column, bins, link)
+            highest = None if ceiling is None else ceiling.highest_bit_per_s
+            item = PairingSize(pairing, engine, column, tuple(with_result), highest)
+            by_protocol.setdefault(column.protocol, []).append(item)
     alike: dict[object, list[str]] = {}
     for protocol, items in by_protocol.items():
         own, tools = _by_probe(items)
@@ -340,11 +353,17 @@ def _answer(protocols: Sequence[str], items: Sequence[PairingSize], layout: Layo
     else:
         sentence = _of_ceiling(protocols, own, least)
     if tools:
+        # Shares of the ceiling, or rates if any ceiling is unknown.
+        shares = sorted(item.share for item in tools if item.share is not None)
+        rates = sorted(item.middle_bit_per_s for item in tools)
+        figures = spanned(throughput(rates[0]), throughput(rates[-1]))
+        if len(shares) == len(tools):
+            figures = joined(" ", [spanned(*(f"{100 * shares[end]:.1f}" for end in (0, -1))), "%"])
         sentence = _(
             "{answer}, by netprobe; {tools}: {figures}",
             answer=sentence,
             tools=listed(dict.fromkeys(item.engine for item in tools)),
-            figures=_figures(tools),
+            figures=figures,
         )
     without = [
         pairing for protocol in protocols for pairing in _blank_pairings(protocol, items, layout)
@@ -356,37 +375,11 @@ def _answer(protocols: Sequence[str], items: Sequence[PairingSize], layout: Layo
     return AnswerLine(sentence, tuple(dict.fromkeys(cells)), _SECTION, "" if is_one else _CHART)
 
 
-def _figures(items: Sequence[PairingSize]) -> str:
-    """The range of the items' results: shares of the ceiling; rates if any ceiling is unknown."""
-    shares = sorted(item.share for item in items if item.share is not None)
-    if len(shares) == len(items):
-        return joined(" ", [spanned(*(f"{100 * shares[end]:.1f}" for end in (0, -1))), "%"])
-    rates = sorted(item.middle_bit_per_s for item in items)
-    return spanned(throughput(rates[0]), throughput(rates[-1]))
-
-
 def _blank_pairings(protocol: str, items: Sequence[PairingSize], layout: Layout) -> list[str]:
     """The pairings that were planned with ``protocol`` but have no result."""
     grids = [grid for grid in layout.grids if any(c.protocol == protocol for c in grid.columns)]
     with_result = {item.pairing for item in items}
     return [p for p in dict.fromkeys(grid.pairing for grid in grids) if p not in with_result]
-
-
-def _pairing_sizes(layout: Layout, link: Link | None) -> Iterator[PairingSize]:
-    """The results by pairing, engine and column, without traffic inside one host."""
-    places: dict[tuple[str, str, TableColumn], list[Bin]] = {}
-    for grid in layout.grids:
-        for column in () if grid.same_host else grid.columns:
-            for place in grid.column(column):
-                engine = str(place.records[0].settings.get("engine") or "")
-                places.setdefault((grid.pairing, engine, column), []).append(place)
-    for (pairing, engine, column), bins in places.items():
-        with_result = [place for place in bins if place.throughputs_bit_per_s]
-        if with_result:
-            with_result.sort(key=lambda place: mean(place.throughputs_bit_per_s))
-            ceiling = ceiling_of(column, bins, link)
-            highest = None if ceiling is None else ceiling.highest_bit_per_s
-            yield PairingSize(pairing, engine, column, tuple(with_result), highest)
 
 
 def _of_one(cell: PairingSize) -> Message:

@@ -112,9 +112,16 @@ def _over_rows(
     lines = []
     for grid in grids:
         for column in columns:
-            points = _points(grid, places, column)
-            cells = {x: grid.bins.get((row, column)) for row, x in places.items()}
-            bars = [_half_width([cell]) if (cell := cells.get(x)) else None for x, _ in points]
+            points: list[tuple[float, float | None]] = []
+            bars: list[float | None] = []
+            for row, x in places.items():
+                if points and (isinstance(row, bool) or not isinstance(row, int | float)):
+                    # Lines join only rows that are numbers.
+                    points.append(((points[-1][0] + x) / 2, None))
+                    bars.append(None)
+                points.append((x, _figure(grid, row, column)))
+                place = grid.bins.get((row, column))
+                bars.append(_half_width([place]) if place else None)
             lines.append(_line(grid, column.flow, pairings, points, bars))
     return Chart(
         name=_name(setting_name(name), protocol, str(size), conditions),
@@ -143,18 +150,6 @@ def _places(rows: Sequence[LevelValue]) -> dict[LevelValue, float]:
     places: dict[LevelValue, float] = {row: float(row) for row in numbers}
     places |= dict.fromkeys(labels, numbers[-1] + 1.5 * steps[-1])
     return places
-
-
-def _points(
-    grid: BinGrid, places: dict[LevelValue, float], column: TableColumn
-) -> list[tuple[float, float | None]]:
-    """The figures of a column from left to right; lines join only rows that are numbers."""
-    points: list[tuple[float, float | None]] = []
-    for row, x in places.items():
-        if points and (isinstance(row, bool) or not isinstance(row, int | float)):
-            points.append(((points[-1][0] + x) / 2, None))
-        points.append((x, _figure(grid, row, column)))
-    return points
 
 
 def _figure(grid: BinGrid, row: LevelValue, column: TableColumn) -> float | None:

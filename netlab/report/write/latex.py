@@ -440,7 +440,16 @@ def _table(grid: _Grid, size: _Size) -> str:
         body = r"\\".join(lines)
         box = rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{body}\end{{tabular}}"
         heads.append(f"{{{box if len(lines) > 1 else lines[0]}}}")
-    head = [r"\toprule", *_group_lines(grid), " & ".join(heads) + r" \\", r"\midrule"]
+    # The line above the headings, with each protocol over its columns.
+    spans, rules, at = [""], [], 2
+    for name, of_group in groupby(column.group for column in columns[1:]):
+        wide = len([*of_group])
+        spans.append(rf"\multicolumn{{{wide}}}{{c}}{{{latex_prose(name, marker)}}}")
+        rules.append(rf"\cmidrule(lr){{{at}-{at + wide - 1}}}")
+        at += wide
+    grouped = any(column.group for column in columns)
+    groups = [" & ".join(spans) + r" \\", "".join(rules)] if grouped else []
+    head = [r"\toprule", *groups, " & ".join(heads) + r" \\", r"\midrule"]
     rows = []
     for at, label in enumerate(columns[0].cells):
         rows += [r"\midrule"] if at in grid.rules else []
@@ -470,16 +479,3 @@ def _table(grid: _Grid, size: _Size) -> str:
         if letter in letters
     ]
     return "\n".join([*out, r"\bigskip}", ""])
-
-
-def _group_lines(grid: _Grid) -> list[str]:
-    """The line above the headings, with each protocol over its columns."""
-    if not any(column.group for column in grid.columns):
-        return []
-    spans, rules, at = [""], [], 2
-    for name, columns in groupby(column.group for column in grid.columns[1:]):
-        wide = len([*columns])
-        spans.append(rf"\multicolumn{{{wide}}}{{c}}{{{latex_prose(name, grid.marker)}}}")
-        rules.append(rf"\cmidrule(lr){{{at}-{at + wide - 1}}}")
-        at += wide
-    return [" & ".join(spans) + r" \\", "".join(rules)]
