@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import is_by_name
+from netlab.findings.finding import grouped
 from netlab.kinds import KINDS
 from netlab.messages import _, joined, sentence_case
 from netlab.report.sections import (
@@ -83,8 +84,7 @@ def _repeats(run: Analysis, records: Sequence[Record]) -> list[Part | None]:
 def _plain_parts(records: Sequence[Record]) -> list[Part]:
     """A section for each kind of test: trials and means of headline figures, cell by cell."""
     sections = []
-    for test in dict.fromkeys(record.test for record in records):
-        own = [record for record in records if record.test == test]
+    for test, own in grouped(records, lambda record: record.test).items():
         kind, names = KINDS[test], names_of(own)
         columns: list[FigureColumn[Trials]] = [FigureColumn(_("trials"), trials_shown)]
         for quantity in kind.figure_columns().values():
@@ -105,13 +105,12 @@ def _plain_parts(records: Sequence[Record]) -> list[Part]:
 def _plain_answers(records: Sequence[Record]) -> list[AnswerLine]:
     """A line for each headline figure: its least and its greatest value."""
     lines = []
-    for test in dict.fromkeys(record.test for record in records):
-        kind = KINDS[test]
-        for quantity in kind.figure_columns().values():
+    for test, own in grouped(records, lambda record: record.test).items():
+        for quantity in KINDS[test].figure_columns().values():
             values = {
                 record.cell: value
-                for record in records
-                if record.test == test and (value := quantity.in_unit(record)) is not None
+                for record in own
+                if (value := quantity.in_unit(record)) is not None
             }
             if values:
                 span = spanned(figure(min(values.values())), figure(max(values.values())))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from netlab.compare.align import Judged, align_cells, judge_groups
 from netlab.errors import MatrixError
 from netlab.experiment.cells import Comparison
+from netlab.findings.finding import grouped
 from netlab.messages import _, joined, sentence_case
 from netlab.report.tables.elements import AnswerLine, Part, Table, table
 from netlab.report.text.phrases import listed, spanned
@@ -165,8 +166,7 @@ def interval_words(verdict: Verdict) -> str:
 def _sentences(comparison: Comparison, rows: Sequence[Judged]) -> list[str]:
     """One sentence for each quantity with at most ``_MOST_IN_SENTENCE`` pairs of cells."""
     sentences: list[str] = []
-    for quantity in dict.fromkeys(row.aligned.quantity for row in rows):
-        pairs = [row for row in rows if row.aligned.quantity is quantity]
+    for quantity, pairs in grouped(rows, lambda row: row.aligned.quantity).items():
         if len(pairs) <= _MOST_IN_SENTENCE:
             words = [
                 _(
@@ -321,8 +321,7 @@ def _answer(comparison: Comparison, rows: Sequence[Judged], table: int) -> Answe
     significantly. Quantities with the same text share it.
     """
     by_difference: dict[str, list[str]] = {}
-    for quantity in dict.fromkeys(row.aligned.quantity for row in rows):
-        pairs = [row for row in rows if row.aligned.quantity is quantity]
+    for quantity, pairs in grouped(rows, lambda row: row.aligned.quantity).items():
         all_pairs = str(len(pairs))
         different = [row.verdict for row in pairs if row.verdict.verdict == "different"]
         ratios = sorted(verdict.ratio for verdict in different if verdict.ratio is not None)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from netlab.findings.derived import StreamSample
-from netlab.findings.finding import Finding, Group, Kind, in_trials
+from netlab.findings.finding import Finding, Group, Kind, grouped, in_trials
 from netlab.findings.stream_rules import DELIVERED
 from netlab.messages import _, joined, sentence_case
 from netlab.report.tables.elements import Part, table
@@ -105,9 +105,7 @@ def findings_and_limits(run: Analysis) -> tuple[Part, ...]:
 
 def _limit_rows(unpaced: Sequence[StreamSample], findings: Iterable[Finding]) -> list[_LimitRow]:
     """A row for each group and limit. Successive rows are joined if ``_LimitRow.joins`` permits."""
-    groups: dict[Group, list[StreamSample]] = {}
-    for sample in unpaced:
-        groups.setdefault(sample.group, []).append(sample)
+    groups = grouped(unpaced, lambda sample: sample.group)
     limits = [(finding, frozenset(finding.trials)) for finding in findings]
     rows: list[_LimitRow] = []
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name
+from netlab.findings.finding import grouped
 from netlab.kinds.latency_under_load import tables
 from netlab.kinds.latency_under_load.phases import (
     PHASES,
@@ -153,8 +154,7 @@ _CHARTS = _(
 def _sheets(
     records: Sequence[Record], names: Mapping[str, str], link: Link | None
 ) -> Iterator[Table]:
-    for pairing in dict.fromkeys(record.pairing for record in records):
-        group = [record for record in records if record.pairing == pairing]
+    for pairing, group in grouped(records, lambda record: record.pairing).items():
         pairing_name = of_pairing(pairing, same_host=any(record.same_host for record in group))
         rows = [(names[cell], cell, trials) for cell, trials in by_cell(group).items()]
         ways = {str(record.settings.get("direction", "")) for record in group}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from netlab.ethernet import IpVersion, Link, ip_version_of
-from netlab.findings.finding import Finding, Kind
+from netlab.findings.finding import Finding, Kind, grouped
 from netlab.kinds.payload_search.tables import CUT_UP, FOUND, FRAMES
 from netlab.messages import _, joined
 from netlab.report.tables.charts import ceiling_curve, in_panels, with_shares
@@ -28,11 +28,8 @@ def part(searches: Sequence[Record], link: Link | None) -> Part | None:
     """The results of the payload searches; ``None`` if the run has no such search."""
     if not searches:
         return None
-    swept: dict[tuple[str, IpVersion], list[Record]] = {}
-    for record in results_of(searches):
-        if record.series("sweep_message_bytes"):
-            version = ip_version_of(record.settings)
-            swept.setdefault((record.protocol, version), []).append(record)
+    sweeps = [record for record in results_of(searches) if record.series("sweep_message_bytes")]
+    swept = grouped(sweeps, lambda sweep: (sweep.protocol, ip_version_of(sweep.settings)))
     names = names_of(searches)
     cut_up = any("next_passed" in record.measured for record in searches)
     captured = any("captured" in record.measured for record in searches)
@@ -121,10 +118,8 @@ def answers(records: Sequence[Record], findings: Sequence[Finding]) -> tuple[Ans
     If pairings differ in their payloads, each payload is followed by its pairings. If a finding
     states the cost of one byte more than fits into a frame, the last line gives this cost.
     """
-    versions: dict[int, list[Record]] = {}
-    for record in records:
-        if record.number("payload_bytes") is not None:
-            versions.setdefault(ip_version_of(record.settings), []).append(record)
+    found = [record for record in records if record.number("payload_bytes") is not None]
+    versions = grouped(found, lambda record: ip_version_of(record.settings))
     lines = [_of_version(version, searches) for version, searches in sorted(versions.items())]
     costs = [finding for finding in findings if finding.kind is Kind.BYTE_MORE]
     if costs:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import count
 
 from netlab.ethernet import Link, ip_version_of, packets, transfer_wire_bytes
+from netlab.findings.finding import grouped
 from netlab.kinds.round_trip.columns import PERCENTILES
 from netlab.kinds.round_trip.tables import HANDSHAKE, TIMES
 from netlab.messages import _, counted, joined
@@ -75,8 +76,7 @@ def parts(records: Sequence[Record], link: Link | None, *, imported: bool) -> tu
         of_test = [record for record in records if record.test == test]
         names = names_of(of_test)
         sheets, splits = [], []
-        for pairing in dict.fromkeys(record.pairing for record in of_test):
-            group = [record for record in of_test if record.pairing == pairing]
+        for pairing, group in grouped(of_test, lambda record: record.pairing).items():
             pairing_name = of_pairing(pairing, same_host=any(r.same_host for r in group))
             times, columns = _("{pairing}: time of a round trip", pairing=pairing_name), TIMES
             if test == "connect":
@@ -121,8 +121,8 @@ def _curves(test: str, title: str, records: Sequence[Record]) -> Iterator[Chart]
     The x axis ends at the last percentile that the number of values allows. Each further nine
     (90 %, 99 %, 99.9 % …) is one step of equal width.
     """
-    for protocol in dict.fromkeys(record.protocol for record in records):
-        curves = _lines([record for record in records if record.protocol == protocol])
+    for protocol, group in grouped(records, lambda record: record.protocol).items():
+        curves = _lines(group)
         if not curves:
             continue
         head, x_label = joined(", ", [title, protocol]), _SHARE_OF[test]

@@ -9,6 +9,7 @@ from itertools import product
 
 from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name
+from netlab.findings.finding import grouped
 from netlab.findings.traffic import LINK_FULL
 from netlab.messages import Message, _, counted, joined
 from netlab.report.tables.charts import in_panels
@@ -124,11 +125,10 @@ class StreamLoad:
 
 def _load_charts(grids: Sequence[BinGrid]) -> Iterator[Chart]:
     """Charts over the message size: CPU time and loss, for each protocol and set of conditions."""
-    for number, conditions in enumerate(dict.fromkeys(grid.conditions for grid in grids), start=1):
-        group = [grid for grid in grids if grid.conditions == conditions]
+    by_conditions = grouped(grids, lambda grid: grid.conditions)
+    for number, (conditions, group) in enumerate(by_conditions.items(), start=1):
         columns = [column for grid in group for column in grid.columns]
-        for protocol in dict.fromkeys(column.protocol for column in columns):
-            of_protocol = [column for column in columns if column.protocol == protocol]
+        for protocol, of_protocol in grouped(columns, lambda column: column.protocol).items():
             sizes = sorted({column.message_bytes for column in of_protocol})
             for name, loads, quantity, title, title_with_conditions in _CHARTS:
                 lines = _load_lines(group, of_protocol, loads)

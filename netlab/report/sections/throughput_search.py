@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from netlab.ethernet import frames_per_s
+from netlab.findings.finding import grouped
 from netlab.kinds.throughput_search import tables
 from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.messages import Message, _, joined
@@ -60,17 +61,11 @@ def _names_of(records: Sequence[Record]) -> dict[str, str]:
 
 def _named(records: Sequence[Record], names: Mapping[str, str]) -> dict[str, list[Record]]:
     """Name of a pair of ports under one set of conditions → its trials."""
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        name = joined(" ", filter(None, (record.pairing, names[record.cell])))
-        groups.setdefault(name, []).append(record)
-    return groups
+    return grouped(records, lambda r: joined(" ", filter(None, (r.pairing, names[r.cell]))))
 
 
 def _by_size(records: Sequence[Record]) -> _BySize:
-    by_size: dict[int, list[Record]] = {}
-    for record in records:
-        by_size.setdefault(int(str(record.settings["frame_bytes"])), []).append(record)
+    by_size = grouped(records, lambda record: int(str(record.settings["frame_bytes"])))
     return dict(sorted(by_size.items()))
 
 

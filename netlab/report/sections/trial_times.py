@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from netlab.experiment.hosts import is_by_name
+from netlab.findings.finding import grouped
 from netlab.messages import _, counted, joined
 from netlab.report.tables.elements import Curve, Panel, Part, Strip, table
 from netlab.results.labels import figure
@@ -79,16 +80,12 @@ class ConcurrentTrials:
 
 def concurrent_rounds(records: Sequence[Record]) -> tuple[ConcurrentTrials, ...]:
     """The rounds with several flows, none inside one machine, in the order of the records."""
-    rounds: dict[object, list[Record]] = {}
-    for record in records:
-        opens_ns = record.value("common_window_open_ns")
-        if opens_ns is not None:
-            rounds.setdefault(opens_ns, []).append(record)
+    rounds = grouped(records, lambda record: record.number("common_window_open_ns"))
     # A sum with a flow that stayed within one machine would say nothing about cables.
     every = (
         ConcurrentTrials(tuple(trials))
-        for trials in rounds.values()
-        if not any(record.same_host for record in trials)
+        for opens_ns, trials in rounds.items()
+        if opens_ns is not None and not any(record.same_host for record in trials)
     )
     return tuple(round_ for round_ in every if round_.flows > 1)
 
@@ -100,9 +97,7 @@ def together(records: Sequence[Record]) -> Part | None:
         return None
     trials = [record for round_ in rounds for record in round_.records]
     names = names_of(trials)
-    alike: dict[tuple[str, int], list[ConcurrentTrials]] = {}
-    for round_ in rounds:
-        alike.setdefault((_label(round_, names), round_.flows), []).append(round_)
+    alike = grouped(rounds, lambda round_: (_label(round_, names), round_.flows))
     meaning = _(
         "{trials} in {rounds}, up to {most} flows at once. All trials of a round started together "
         "and were evaluated over one common window in each host’s own clock, known to within "
@@ -200,10 +195,7 @@ def drift(records: Sequence[Record]) -> Part | None:
     first, scale, since = min(begins), 1.0, _("seconds since the first trial began")
     if max(begins) - first >= _MINUTES_FROM_S:
         scale, since = 60.0, _("minutes since the first trial began")
-    groups: dict[tuple[str, str, str, int | None], list[Record]] = {}
-    for record in records:
-        key = (record.test, record.pairing, record.protocol, record.message_bytes)
-        groups.setdefault(key, []).append(record)
+    groups = grouped(records, lambda r: (r.test, r.pairing, r.protocol, r.message_bytes))
     panels = []
     for (_test, pairing, protocol, size), group in groups.items():
         for quantity in dict.fromkeys(q for record in group for q in quantities_of(record)):
