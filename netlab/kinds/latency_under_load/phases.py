@@ -283,10 +283,8 @@ def interval_rates(
 
 
 def thinned(trips: Sequence[Trip], most: int) -> list[Trip]:
-    """The round trips that are visible in a chart, which has room for about ``most`` of them.
-
-    Each group of consecutive round trips is reduced to its shortest, its longest and its first lost
-    round trip.
+    """The round trips that are visible in a chart, which has room for about ``most`` of them: of
+    each group of consecutive ones the shortest, the longest and the first lost one.
     """
     width = max(1, -(-2 * len(trips) // most))
     if width < 3:

@@ -80,10 +80,8 @@ class LatencyUnderLoad(groups.Directed, groups.AtRate, groups.MessageTest):
         return Stream(**self.passed_on(Stream))
 
     def round_trips(self) -> RoundTrip:
-        """The requests that are sent before, during and after the load.
-
-        As many may be under way as are sent within one time-out, so that no request has to wait for
-        an earlier answer.
+        """The requests before, during and after the load: as many under way as are sent within one
+        time-out, so that no request has to wait for an earlier answer.
         """
         of_a_timeout = math.ceil(self.request_rate_per_s * self.request_timeout_s)
         return RoundTrip(

@@ -16,7 +16,6 @@ PHASE_WORDS: Mapping[str, str] = {
     "after": _("after"),
 }
 
-
 _NO_REQUEST: Mapping[str, str] = {
     "idle": _("no request was due before the load."),
     "loaded": _("no request was due in the loaded phase."),

@@ -54,10 +54,8 @@ def _tried(trials: Trials) -> Shown:
 
 
 def _pieces(name: str) -> ShownOf[Trials]:
-    """A counter of fragments; empty for TCP, whose segments are never fragmented.
-
-    A search sends a few messages that are one byte too long for one packet, and the hosts count
-    their fragments.
+    """How many fragments the hosts counted of messages one byte too long for a packet; empty for
+    TCP.
     """
 
     def shown(trials: Trials) -> Shown:

@@ -64,7 +64,6 @@ OF_CONNECT: Mapping[str, Column] = {
     "client_closed_by": Column("string", "", "side that closed the connections"),
 }
 
-
 PERCENTILES: Mapping[str, Fraction] = {
     name: Fraction(name.removeprefix("p").replace("_", ".")) / 100 for name in PERCENTILES_OF
 }

@@ -76,5 +76,4 @@ TIMES: Sequence[FigureColumn[Trials]] = (
     FigureColumn(_("lost, %"), share(number("lost_messages"), _requests, _("not counted.")), "%"),
 )
 
-
 HANDSHAKE = FigureColumn(_("handshake, µs"), known("client_connect_mean_ns", 1e-3), "µs")

@@ -170,8 +170,8 @@ class Search:
         return "holds" if enough else None
 
     def _narrowed(self, decided: SearchLimit | Literal["holds"]) -> Search:
-        """The state with a smaller range from ``holds`` to ``upper``. If no rate is left between
-        them, ``holds`` is confirmed next.
+        """The state with a smaller range from ``holds`` to ``upper``; if it is empty, ``holds`` is
+        confirmed.
         """
         if decided == "holds":
             now = dataclasses.replace(self, holds=self.at)
@@ -190,9 +190,7 @@ class Search:
         return self if decided is None else self._confirmed(decided)
 
     def _between(self) -> int:
-        """A rate between ``holds`` and ``upper``: near the rate at which frames arrived, or
-        half-way.
-        """
+        """A rate in the range: near the rate at which frames arrived, or half-way."""
         for rate_try in reversed(self.tries):
             if rate_try.forwarded_share is None or rate_try.verdict == "passed":
                 continue
@@ -203,8 +201,8 @@ class Search:
         return (self.holds + self.upper) // 2
 
     def _confirmed(self, decided: SearchLimit | Literal["holds"]) -> Search:
-        """The state after a decision at full length. If the rate does not hold, the next lower one
-        is tried.
+        """The state after a decision at full length; if the rate does not hold, the next lower is
+        tried.
         """
         if decided == "holds":
             return self._end(self.at)
@@ -261,10 +259,8 @@ class Counts:
         return _per_s(self.received, self.received_span_ns)
 
     def queue_ns(self, line_per_s: float) -> int:
-        """How much longer the frames took to come out of the device than to go in.
-
-        A sender may pass frames to its own queue faster than the link carries them. So the time to
-        go in is at least the time that the link needs for the frames.
+        """How much longer the frames took to come out of the device than to go in: that is at least
+        the time that the link needs for them, for a sender may pass them to its own queue faster.
         """
         least_ns = round(1e9 * max(0, self.sent - 1) / line_per_s)
         return self.received_span_ns - max(self.sent_span_ns, least_ns)

@@ -108,7 +108,6 @@ RATES: Sequence[FigureColumn[Trials]] = (
 )
 # fmt: on
 
-
 HostTrials = tuple[str, Trials]
 """A host's key in the names of values, and the trials of its search."""
 

@@ -247,9 +247,8 @@ def _between(ratio: float, low: float, high: float) -> str:
 
 
 def _percent(share: float) -> str:
-    """Per cent with at most two decimals, so that a tenth of a per cent does not become zero.
-
-    From 1 % upwards there is one decimal, from 10 % upwards there are none.
+    """Per cent with as many decimals as tell a tenth of a per cent from zero: two, one from 1 %,
+    none from 10 % upwards.
     """
     percent = 100 * share
     decimals = 0 if percent >= 10 else 1 if percent >= 1 else 2
@@ -315,10 +314,9 @@ def _cells_of(rows: Sequence[Judged]) -> tuple[str, ...]:
 
 
 def _answer(comparison: Comparison, rows: Sequence[Judged], table: int) -> AnswerLine:
-    """For one pair of cells, the difference in each quantity and its interval.
-
-    For several pairs, the range of the significant differences, and how many pairs differ
-    significantly. Quantities with the same text share it.
+    """For one pair of cells, the difference in each quantity and its interval; for several, the
+    range of the significant differences, and how many there are. Quantities with the same text
+    share it.
     """
     by_difference: dict[str, list[str]] = {}
     for quantity, pairs in grouped(rows, lambda row: row.aligned.quantity).items():

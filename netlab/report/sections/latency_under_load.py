@@ -365,9 +365,8 @@ _CURVE_STEPS = 120
 
 
 def _charts_by_phase(titles: Mapping[str, str], timelines: _Timelines) -> Iterator[elements.Chart]:
-    """Empirical distributions, a panel for each cell, a line for each phase, all trials pooled.
-
-    A single diagram if there is one panel; otherwise a small diagram for each panel.
+    """Empirical distributions, a panel for each cell, a line for each phase, all trials pooled. A
+    single panel becomes a diagram of its own.
     """
     panels: list[elements.ChartPanel] = []
     for cell, recorded in timelines.items():

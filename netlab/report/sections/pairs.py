@@ -263,7 +263,6 @@ _MEANING = _(
     "A place without a figure was not measured; it is not a zero."
 )
 
-
 MAX_LINES = 60
 """Maximum number of lines of a table. The pairs that differ most, or that lost most, come first."""
 
@@ -454,7 +453,6 @@ _OFFERED: Sequence[FigureColumn[Trials]] = (
     FigureColumn(_("jitter, µs"), _or_why(known("receiver_jitter_ns", 1e-3)), "µs"),
 )
 # fmt: on
-
 
 _TIME_UNITS = ("µs", "ms")
 """Units of times: the pair with the largest figure is the slowest."""

@@ -201,7 +201,6 @@ _MEANING = _(
     "it under “Var”."
 )
 
-
 _CountedBytes = tuple[float, float] | str
 """Bytes of a message and bytes per second as counted, or why these are not known."""
 

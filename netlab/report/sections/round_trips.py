@@ -116,10 +116,9 @@ def parts(records: Sequence[Record], link: Link | None, *, imported: bool) -> tu
 
 
 def _curves(test: str, title: str, records: Sequence[Record]) -> Iterator[Chart]:
-    """Percentile curves, a chart for each protocol; with too many lines, further charts.
-
-    The x axis ends at the last percentile that the number of values allows. Each further nine
-    (90 %, 99 %, 99.9 % …) is one step of equal width.
+    """Percentile curves, a chart for each protocol; with too many lines, further charts. Each
+    further nine (90 %, 99 %, 99.9 % …) is one step of equal width, to the last that the values
+    allow.
     """
     for protocol, group in grouped(records, lambda record: record.protocol).items():
         curves = _lines(group)
@@ -139,10 +138,8 @@ def _curves(test: str, title: str, records: Sequence[Record]) -> Iterator[Chart]
 
 
 def _lines(records: Sequence[Record]) -> tuple[Curve, ...]:
-    """A line for each pairing and cell, from records of one protocol.
-
-    Its points are (1 / (1 - share), time in µs), from the percentile of 13 % upwards: there are
-    ``_CURVE_STEPS`` points for each factor of ten of x.
+    """A line for each pairing and cell, from records of one protocol: points (1 / (1 - share), time
+    in µs) from the percentile of 13 % upwards, ``_CURVE_STEPS`` for each factor of ten of x.
     """
     names = names_of(records)
     settings = words_of(records, ("protocol", "message_bytes"), brief=True)
@@ -219,13 +216,11 @@ _SPLIT = _(
     "the client’s own stack and program, the network interfaces, and everything in between."
 )
 
-
 _STAMPS = {
     "software": _("software"),
     "hardware": _("hardware"),
     "capture": _("captured frames"),
 }
-
 
 _TOO_FAST = _(
     "the round trip is shorter than its parts on the link and in the stack together: the link is "
@@ -329,7 +324,6 @@ _STACK_COLUMNS: Sequence[FigureColumn[_Parts]] = (
     _part_column(_("stack, 99 %, µs"), _stack_percentile(PERCENTILES["p99"])),
     _part_column(_("timestamps"), _stamps),
 )
-
 
 MOST_TRIP_LINES = 4
 """Maximum number of lines of a test; if there would be more, all cells share one line."""

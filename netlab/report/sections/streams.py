@@ -243,7 +243,6 @@ _PLACES_MEANING = _(
     "that the counter is not known."
 )
 
-
 _SECTION = "tables"
 _CHART = "message-size"
 
@@ -327,7 +326,6 @@ def _by_probe(
     items: Sequence[PairingSize],
 ) -> tuple[Sequence[PairingSize], Sequence[PairingSize]]:
     """(items that the answer is about, items of other tools that the text states after the answer).
-
     If the probe measured nothing, the answer is about all tools; with several tools, each pairing
     is followed by the name of its tool.
     """

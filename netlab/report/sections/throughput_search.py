@@ -133,9 +133,8 @@ def _name_of_host(key: str, records: Sequence[Record]) -> str:
 
 
 def _bar_charts(groups: _Groups) -> tuple[Chart, ...]:
-    """Bars for each pair of ports: share of the line rate, and frames per second.
-
-    The maximum that the line carries is drawn over the bars.
+    """Bars for each pair of ports: share of the line rate, and frames per second. The maximum that
+    the line carries is drawn over the bars.
     """
     sizes, ticks = _sizes(groups)
     shares, frames = (
@@ -226,7 +225,6 @@ def _lines(
     groups: _Groups, of: Callable[[Trials], _SearchPoints]
 ) -> Iterator[tuple[int, str, tuple[Curve, ...]]]:
     """(number of a group, its name, a line for each frame size that has points), if it has lines.
-
     ``of`` returns the points of the trials with one frame size.
     """
     for number, (name, by_size) in enumerate(groups.items(), start=1):
@@ -284,10 +282,7 @@ _MOST_TICKS = 20
 
 
 def _charts_of_tries(groups: _Groups) -> Iterator[Chart]:
-    """The rates that a search tried, a chart for each group, a line for each frame size.
-
-    A line shows the first search with this frame size that tried a rate.
-    """
+    """The rates that the first search of each frame size tried: a chart for each group."""
 
     def tries(trials: Trials) -> list[tuple[float, float, bool]]:
         """(number of the try, rate in per cent of the line rate, whether it passed)."""
@@ -406,7 +401,6 @@ _SHORTER = _(
     "these times were shorter here."
 )
 
-
 _TENTHS = tuple(tenths / 10 for tenths in range(10, 0, -1))
 _NOT_THE_DEVICES = frozenset({"tester-loss", "generator-bound"})
 """Verdicts of trials whose loss says nothing about the device at that rate."""
@@ -448,7 +442,6 @@ _OURS = _(
 _LOSS_COLUMNS: Sequence[FigureColumn[_Losses]] = tuple(
     FigureColumn(f"{100 * share:.0f} %", _at_rate(share), "%") for share in _TENTHS
 )
-
 
 FULL = 0.995
 """A rate of at least this share of the line rate counts as the line rate, because by default a

@@ -153,10 +153,8 @@ _TOGETHER: Sequence[FigureColumn[_Rounds]] = (
 
 
 def _label(round_: ConcurrentTrials, names: Mapping[str, str]) -> str:
-    """A label such as ``TCP 1448, 3 pairs``.
-
-    Pairings of two systems, such as ``LL``, are listed instead of counted. If the settings of the
-    trials differ, each pairing is followed by its settings.
+    """A label such as ``TCP 1448, 3 pairs``. Pairings of systems, such as ``LL``, are listed
+    instead, each followed by its settings if these differ.
     """
 
     def listed(words: Sequence[str]) -> str:
@@ -184,10 +182,8 @@ _MINUTES_FROM_S = 300.0
 
 
 def drift(records: Sequence[Record]) -> Part | None:
-    """A panel for each group of cells; ``None`` without repeated trials or without recorded times.
-
-    Without repeated trials a cell has one point, and a difference between cells would look like
-    drift.
+    """A panel for each group of cells; ``None`` without recorded times, or without repeated trials:
+    with one trial a cell, a difference between cells would look like drift.
     """
     begins = [at.timestamp() for record in records if (at := utc_of(record.started_at))]
     if not begins or len({record.cell for record in records}) == len(records):

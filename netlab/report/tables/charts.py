@@ -37,11 +37,9 @@ _EVEN_STEPS = 3
 def charts(layout: Layout, link: Link | None) -> tuple[tuple[Chart, ...], int]:
     """(at most ``MAX_CHARTS`` diagrams of a run, number of diagrams that are left out).
 
-    The first charts show mean throughput over message size: one chart for each combination of
-    settings and protocol. The next charts show throughput over the setting that forms the rows:
-    one chart for each combination, protocol and message size. A chart with a single place on its x
-    axis, or without any figure, is left out. Many lines are put in panels, and lines near
-    the ceiling are also shown as shares of the ceiling.
+    The first charts show mean throughput over message size, for each combination of settings and
+    protocol; the next show throughput over the setting that forms the rows, for each message size
+    too. A chart with a single place on its x axis, or without any figure, is left out.
     """
     by_name: dict[str, Chart] = {}
     for chart in _all(layout, link):
@@ -137,7 +135,6 @@ def _over_rows(
 
 def _places(rows: Sequence[LevelValue]) -> dict[LevelValue, float]:
     """The x of each row: its value, or evenly spaced places if the values are spaced too unevenly.
-
     A single row without a number, such as ``auto``, is one and a half steps right of the numbers.
     """
     numbers = sorted(
@@ -210,10 +207,7 @@ def _curves(
     grids: Sequence[BinGrid],
     link: Link | None,
 ) -> tuple[Curve, ...]:
-    """The wire ceiling (highest payload rate of the link) as a curve over the message size.
-
-    The curve is a horizontal line for TCP, and a saw-tooth for UDP.
-    """
+    """The wire ceiling over the message size: level for TCP, a saw-tooth for UDP."""
     places = [place for grid in grids for column in columns for place in grid.column(column)]
     wired = [record for place in places for record in place.records if not record.same_host]
     if link is None or not wired:
@@ -251,11 +245,9 @@ def ceiling_curve(
 
 
 def curve_sizes(sizes: Sequence[int], mtu_bytes: int, ip_version: IpVersion) -> list[int]:
-    """The message sizes at which a curve is computed, from the smallest of ``sizes`` to the
-    largest.
-
-    They are ``sizes``, sizes that are evenly spaced on a logarithmic axis, and the sizes at which
-    the curve jumps: the longest message that fits into a number of fragments, and one byte more.
+    """The message sizes at which a curve is computed: ``sizes``, sizes that are evenly spaced on a
+    logarithmic axis, and those at which the curve jumps, which are the longest message that fits
+    into a number of fragments, and one byte more.
     """
     first, last = sizes[0], sizes[-1]
     ratio = last / first
@@ -298,11 +290,10 @@ overlap. Such points are far below the ceiling, or belong to hosts with no cable
 def in_panels(chart: Chart) -> Chart:
     """The chart with panels. Labels name the levels that differ, the title names the common levels.
 
-    A chart is returned as it is if lines have no words or differ in their dimensions. With more
-    than ``MOST_LINES`` lines there is a panel for each level of the dimension with the most
-    levels. If a panel then has too many lines, there is a panel for each combination of the levels
-    of two dimensions. A dimension is a position in ``Curve.words``, such as the pairing; a level is
-    the word of a line at this position.
+    A chart is returned as it is if lines have no words or differ in their dimensions (positions in
+    ``Curve.words``; a level is a word there). With more than ``MOST_LINES`` lines there is a panel
+    for each level of the dimension with the most levels, or for each combination of levels of two
+    dimensions if a panel would still have too many lines.
     """
     dimensions = {len(line.words) for line in chart.lines}
     if len(chart.lines) < 2 or len(dimensions) > 1 or 0 in dimensions:
@@ -426,9 +417,8 @@ def _share(line: Curve, ceiling: Curve) -> Curve:
 
 
 def _shown(shares: Sequence[Curve]) -> tuple[Curve, ...]:
-    """The lines with only the points from ``LEAST_PERCENT`` to ``MOST_PERCENT``.
-
-    A line without such a point is left out.
+    """The lines that have points from ``LEAST_PERCENT`` to ``MOST_PERCENT``, with only these
+    points.
     """
 
     def shown(share: float | None) -> float | None:

@@ -116,10 +116,9 @@ def _figure_of(place: TableCell) -> str:
 
 
 def _decimals_of(figures: Sequence[float], unit: str) -> int:
-    """The number of decimals with which the largest figure has four significant digits.
-
-    Other rules apply to a unit that is not in ``SCALED``: no decimals if the largest figure is at
-    least 1000, one decimal if it is at least 100, otherwise all decimals.
+    """As many as give the largest figure four significant digits. For a unit that is not in
+    ``SCALED``: none if the largest figure is at least 1000, one if it is at least 100, otherwise
+    all.
     """
     most = max(figures, default=0.0)
     if unit in SCALED and most:
@@ -164,10 +163,8 @@ _FIGURE = re.compile(r"-?\d+(?:\.\d+)?(?= |$)")
 
 
 def unit_of(table: AnyTable) -> str:
-    """The unit for its throughputs: Gbit/s from 1000 Mbit/s upwards, kbit/s below 1 Mbit/s.
-
-    The largest figure as printed decides, so that no figure reads ``1000.00 Mbit/s``. A table
-    without any throughput stays in Mbit/s.
+    """The unit for its throughputs: Gbit/s from 1000 Mbit/s upwards, kbit/s below 1 Mbit/s. The
+    largest figure as printed decides, so that no figure reads ``1000.00 Mbit/s``.
     """
     places = (place for line in table.lines for place in line.places)
     rates = (abs(_bit_per_s(place)) for place in places if place.unit in _BASES)

@@ -39,10 +39,8 @@ def utf8(text: str) -> bytes:
 
 def _clear(folder: Path, keep: frozenset[str]) -> None:
     """Create the charts' folder, and remove those files of an earlier report that are not in
-    ``keep``.
-
-    Raises StoreError if the charts' folder is a symbolic link, because the target of the link does
-    not belong to the report.
+    ``keep``. Raises StoreError if the folder is a symbolic link: its target does not belong to the
+    report.
     """
     try:
         narrow = any(name.startswith(f"{CHARTS}/{COLUMN}/") for name in keep)

@@ -14,6 +14,7 @@ from itertools import groupby, pairwise
 from netlab.messages import _
 from netlab.report.language import Wording
 from netlab.report.tables.elements import Chart, HeatMap, Part, Strip, Table, TableCell
+from netlab.report.write.text import CHARTS, SAFE_NAME
 from netlab.terminal import printable
 
 _SPECIAL = {
@@ -61,13 +62,8 @@ _ACCENTS = {
 
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9 ().:;/+=,-]|[-,](?=[-,])")
 
-
 _GROUPS = ",.’\u00a0\u202f"
 """Characters that group digits, or that are the decimal marker, in some language."""
-_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
-"""Names that are safe in an argument of LaTeX."""
-CHARTS = "charts"
-"""Folder of the charts, next to the document."""
 TEXT_WIDTH_PT = 480.0
 """A little less than the text width of an A4 page with margins of 19 mm."""
 _SHORT = 24
@@ -167,7 +163,7 @@ def figures(charts: Iterable[Chart | Strip | HeatMap], folder: str, marker: str 
     """
     blocks = []
     for chart in charts:
-        if not _SAFE_NAME.fullmatch(chart.name):
+        if not SAFE_NAME.fullmatch(chart.name):
             continue
         file = f"{folder}/{chart.name}.pdf"
         unit = chart.unit if isinstance(chart, Chart) else ""
@@ -355,11 +351,8 @@ def document(
     charts: Iterable[Chart | Strip | HeatMap] = (),
     words: LatexWords | None = None,
 ) -> str:
-    """All tables, the tables (sheets) of all parts, and the charts, under the run's title.
-
-    A part is a section of the report. ``charts``, which belong to ``tables``, follow the overviews
-    (tables of means); a part has its own charts. The files of the charts are in ``charts/`` next to
-    the document.
+    """All tables, the tables (sheets) of all parts, and the charts, under the run's title, in the
+    order of ``text.markdown``.
     """
     words = words or LatexWords()
     marker = words.decimal_marker

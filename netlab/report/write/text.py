@@ -12,7 +12,8 @@ from netlab.terminal import harmless, printable, table_lines
 
 CHARTS = "charts"
 
-_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
+SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
+"""Names that are safe in a link, or in an argument of LaTeX."""
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|#~&])")
 
 
@@ -28,10 +29,9 @@ def markdown(
 ) -> str:
     """All tables and parts (sections of the report) as one document in GitHub's Markdown.
 
-    ``first`` has lists of sentences, each with its heading, for the beginning of the document. Each
-    table is followed by its footnotes. ``charts``, which belong to ``tables``, follow the overviews
-    (tables of means); a part has its own charts. The files of the charts are in ``charts/`` next to
-    the document.
+    ``first``: lists of sentences, each with its heading, for the beginning. ``charts``, which
+    belong to ``tables``, follow the overviews (tables of means); a part has its own charts. The
+    files of the charts are in ``charts/`` next to the document.
     """
     blocks = [f"# {markdown_text(title)}\n"]
     for heading, sentences in first:
@@ -54,7 +54,7 @@ def _images(charts: Iterable[Chart | Strip | HeatMap]) -> list[str]:
     return [
         f"![{markdown_text(chart.alt)}]({CHARTS}/{chart.name}.png)\n"
         for chart in charts
-        if _SAFE_NAME.fullmatch(chart.name)
+        if SAFE_NAME.fullmatch(chart.name)
     ]
 
 
@@ -84,11 +84,9 @@ def markdown_text(text: str) -> str:
 
 
 def comma_separated(tables: Sequence[GridTable]) -> str:
-    """All tables in one CSV: a line for each row, a column for each protocol and message size.
-
-    ``row`` and ``unit`` describe the figures of a line. If one of them is a mean, another line
-    follows, with the unit ``n``: it states how many values each mean was computed from. A place of
-    a table without a figure becomes an empty field, and the column ``notes`` has the reason.
+    """All tables in one CSV: a line for each row, a column for each protocol and message size. If a
+    figure is a mean, another line follows, with the unit ``n``: from how many values. A place of a
+    table without a figure becomes an empty field, and the column ``notes`` has the reason.
     """
     columns = sorted({column for table in tables for column in table.keys})
     head = ["table", "pairing", "conditions", "row", "unit", *(c.words for c in columns), "notes"]
@@ -112,11 +110,9 @@ def comma_separated(tables: Sequence[GridTable]) -> str:
 
 
 def figures(parts: Iterable[Part]) -> str:
-    """The tables of all parts in one long CSV table: a line for each figure, with its unit, or with
-    the reason of a blank.
-
-    ``value`` is empty if the place is blank or has words. It has twelve digits, so that the order
-    in which a sum was taken makes no difference; ``text`` is as printed.
+    """The tables of all parts in one long CSV table: a line for each figure, or for the reason of a
+    blank. ``value`` has twelve digits, so that the order in which a sum was taken makes no
+    difference; ``text`` is as printed.
     """
     rows = [["section", "table", "row", "column", "value", "unit", "text", "notes"]]
     for part in parts:
