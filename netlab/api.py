@@ -25,10 +25,7 @@ N = TypeVar("N", int, float)
 
 
 def load(folder: File) -> LoadedRun:
-    """Read a run folder.
-
-    Raises ``UsageError`` if ``folder`` is not a run folder, ``StoreError`` if it is damaged.
-    """
+    """Read a run folder. Raises ``UsageError`` if it is none, ``StoreError`` if it is damaged."""
     from netlab.report.notebook import LoadedRun
     from netlab.report.text.findings import in_english
     from netlab.results.run import read_checked

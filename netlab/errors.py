@@ -7,8 +7,8 @@ from typing import ClassVar
 
 
 class NetlabError(Exception):
-    """Base of all errors that netlab reports without a traceback, in one line for each fault. Of
-    this class itself: an internal error, or the probe cannot be built.
+    """Base of all errors that are reported without a traceback, one line for each fault. Of this
+    class itself: an internal error, or the probe cannot be built.
     """
 
     exit_code: ClassVar[int] = 1

@@ -58,19 +58,16 @@ def ip_version_of(settings: Mapping[str, Any]) -> IpVersion:
 
 
 def above_tolerance(*, imported: bool) -> float:
-    """How far clock errors alone can raise a figure above a ceiling, as a share of the ceiling.
-
-    The ceiling is the highest payload rate of the link. The deviation of two crystals and the
-    resolution of a clock are less than a thousandth. If a figure is from a printed table
-    (``imported``), its clock had a resolution of hundredths of a second.
+    """How far clock errors alone can raise a figure above a ceiling, as a share of the ceiling: two
+    crystals and a clock's resolution give less than 0.001; the clock of a printed table
+    (``imported``) has hundredths of a second.
     """
     return 0.002 if imported else 0.001
 
 
 def packet_wire_bytes(ip_packet_bytes: int, *, vlan: bool = False) -> int:
-    """Number of byte times for which an IP packet occupies the link, preamble and gap included.
-
-    ``ip_packet_bytes`` counts the IP header; raises ValueError below 1.
+    """Byte times for which an IP packet (header included) occupies the link, preamble and gap
+    included. Raises ValueError below 1 byte.
     """
     if ip_packet_bytes < 1:
         raise ValueError(_("an IP packet of {size} bytes: it has at least 1", size=ip_packet_bytes))
@@ -107,10 +104,9 @@ def fragments(message_bytes: int, *, mtu_bytes: int, ip_version: IpVersion = 4) 
 
 
 def best_udp_message(mtu_bytes: int, *, ip_version: IpVersion = 4) -> int:
-    """The UDP message size with the highest throughput on a link, in bytes.
-
-    This message fills one frame, or as many full fragments as a message can have. Fragments share
-    one UDP header, but each fragment wastes the part of the MTU that is not a multiple of 8 bytes.
+    """The UDP message size with the highest throughput on a link, in bytes: one frame, or as many
+    full fragments as a message can have, which share one UDP header but waste the part of the MTU
+    that is not a multiple of 8 bytes.
     """
     one_frame = mtu_bytes - IP_BYTES[ip_version] - UDP_BYTES
     header = IP_BYTES[ip_version] + FRAGMENT_HEADER_BYTES[ip_version]
@@ -130,8 +126,8 @@ def mss_of(mtu_bytes: int, *, ip_version: IpVersion = 4, timestamps: bool = True
 
 
 def has_timestamps(mss_bytes: int | None, mtu_bytes: int, *, ip_version: IpVersion = 4) -> bool:
-    """Whether an effective MSS shows that TCP timestamps are in use: a full packet with
-    timestamps and without other TCP options is exactly as long as the MTU.
+    """Whether an effective MSS shows TCP timestamps: a full packet with no other option fills the
+    MTU.
     """
     return mss_bytes == mss_of(mtu_bytes, ip_version=ip_version)
 
@@ -187,10 +183,8 @@ def ceiling_bit_per_s(
     mss_bytes: int | None = None,
     vlan: bool = False,
 ) -> float:
-    """The most payload that a link with this rate can carry one way, in bit/s.
-
-    This is the rate times ``ceiling_share``. Raises ValueError as ``ceiling_share`` does, and for a
-    rate that is not above 0.
+    """``ceiling_share`` of this rate, in bit/s. Raises ValueError as it does, and for a rate that
+    is not above 0.
     """
     if rate_bit_per_s <= 0:
         raise ValueError(f"a link of {rate_bit_per_s} bit/s carries nothing")
@@ -215,11 +209,9 @@ def packets(
     timestamps: bool = True,
     mss_bytes: int | None = None,
 ) -> tuple[int, ...]:
-    """Sizes of the IP packets of a single message in bytes, headers included, in order.
-
-    A UDP message has its fragments. A TCP message, sent alone, has full segments and a last segment
-    with the rest; ``timestamps`` and ``mss_bytes`` mean the same as in ``ceiling_share``.
-    Raises ValueError for sizes that the protocol or the MTU does not allow.
+    """Sizes of the IP packets of a single message in bytes, headers included, in order. A UDP
+    message has its fragments; a TCP message, sent alone, has full segments and the rest (arguments
+    and errors as in ``ceiling_share``).
     """
     if protocol == "UDP":
         return fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version)
@@ -267,17 +259,15 @@ def transfer_floor_bytes(
 
 def frames_per_s(rate_bit_per_s: float, frame_bytes: int) -> float:
     """The line rate in frames per second; the size includes header and FCS (RFC 2544: 64 … 1518).
-
-    Raises ValueError below 64 bytes, which no Ethernet frame has.
+    Raises ValueError below 64 bytes.
     """
     _check_frame(frame_bytes)
     return float(Fraction(rate_bit_per_s) / (8 * (PREAMBLE_BYTES + frame_bytes + GAP_BYTES)))
 
 
 def udp_message_in_frame(frame_bytes: int, *, ip_version: IpVersion = 4, vlan: bool = False) -> int:
-    """The UDP message size that exactly fills a frame of this size (header and FCS included).
-
-    Raises ValueError if the headers alone do not fit, such as IPv6 in 64 bytes (66 at least).
+    """The UDP message size that fills a frame of this size (header and FCS included). Raises
+    ValueError if the headers alone do not fit, such as IPv6 in 64 bytes (66 at least).
     """
     _check_frame(frame_bytes)
     tag = TAG_BYTES if vlan else 0

@@ -19,8 +19,8 @@ def with_this_netlab() -> dict[str, str]:
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Pause the collector. Its passes go through all objects again and again, and would free
-    nothing among a hundred thousand records or cells, which have no reference cycles.
+    """Pause the collector, whose passes would free nothing among a hundred thousand records or
+    cells.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -54,7 +54,6 @@ def _columns_variable() -> int | None:
 
 
 def _columns(stream: TextIO | None) -> int | None:
-    """The width that the terminal reports; ``None`` if it reports none."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or None if stream else None
     except (OSError, ValueError):

@@ -18,9 +18,7 @@ _UNPRINTABLE = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Replace line ends, escapes and other control or format characters by spaces, except those in
-    ``keep``.
-    """
+    """Replace control and format characters, except those in ``keep``, by spaces."""
     if text.isprintable():
         return text
     return "".join(
@@ -63,9 +61,9 @@ def columns_of(text: str) -> int:
 
 
 def fitted(text: str, width: int | None) -> str:
-    """A text with lines of at most ``width`` columns, cut between words. The rest of a cut line
-    follows in indented lines. A longer word, such as a path, stays whole so that it can be copied.
-    The text is unchanged if ``width`` is ``None`` or below ``LEAST_COLUMNS``.
+    """Lines of at most ``width`` columns, cut between words; the rest of a line is indented. A
+    longer word, such as a path, stays whole so that it can be copied. Unchanged if ``width`` is
+    ``None`` or below ``LEAST_COLUMNS``.
     """
     if width is None or width < LEAST_COLUMNS:
         return text
@@ -172,8 +170,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def harmless(text: str) -> str:
-    """The text, with an apostrophe in front if a spreadsheet would treat it as a formula.
-
-    Source: OWASP, CSV injection.
+    """A text with an apostrophe before it if a spreadsheet read it as a formula (OWASP, CSV
+    injection).
     """
     return "'" + text if text.startswith(_FORMULA_STARTS) else text

@@ -53,10 +53,9 @@ _A_NUMBER_PER_SECOND = "a number per second, such as 5000, 5000/s or 5k/s"
 
 
 def parse_bytes(value: str | int) -> int:
-    """``64KiB``, ``64kB``, ``1500`` or ``1500 B`` in bytes.
-
-    Raises ValueError, whose message says what is accepted: for a negative number, and for
-    ``64K``, ``64k`` and ``64KB``, which are ambiguous. The caller checks zero and the range.
+    """``64KiB``, ``64kB``, ``1500`` or ``1500 B`` in bytes. Raises ValueError with a message for
+    the user; ``64K``, ``64k`` and ``64KB`` are refused, because they are ambiguous. The caller
+    checks zero and the range.
     """
     number, unit = _split(value, _A_SIZE)
     if unit.lower() in ("k", "kb", "m", "g") and unit not in _BYTES:
@@ -81,9 +80,8 @@ def parse_bytes(value: str | int) -> int:
 
 
 def parse_seconds(value: str | float) -> float:
-    """``10s``, ``500ms``, ``2min``, ``1 h 9 min`` or ``1.5`` (seconds) in seconds.
-
-    Raises ValueError with a message for the user; a bare ``m`` is refused, because it is ambiguous.
+    """``10s``, ``500ms``, ``2min``, ``1 h 9 min`` or ``1.5`` (seconds) in seconds. Raises
+    ValueError with a message for the user; a bare ``m`` is refused, because it is ambiguous.
     """
     total = Decimal(0)
     for part in _parts(value):
@@ -98,11 +96,9 @@ def parse_seconds(value: str | float) -> float:
 
 
 def parse_rate(value: str | float) -> float:
-    """``100Mbit``, ``1 Gbit/s``, ``100Mbps`` or ``64000`` (bit/s) in bit/s.
-
-    The case of the prefix does not matter, since nobody means millibits. Raises ValueError with a
-    message for the user; ``MBps`` and ``MB/s`` are refused, because they are used for bytes and for
-    bits.
+    """``100Mbit``, ``1 Gbit/s``, ``100Mbps`` or ``64000`` (bit/s) in bit/s; the case of the prefix
+    does not matter. Raises ValueError with a message for the user; ``MBps`` and ``MB/s`` are
+    refused, because they are used for bytes and for bits.
     """
     number, unit = _split(value, _A_RATE)
     if unit.endswith(("Bps", "B/s", "B")):
@@ -125,9 +121,8 @@ def parse_per_second(value: str | float) -> float:
 
 
 def parse_share(value: str | float) -> float:
-    """``2.5 %`` as 0.025. Raises ValueError with a message for the user.
-
-    The percent sign is required: 1 could mean the whole or a hundredth.
+    """``2.5 %`` as 0.025. The sign is required: 1 could mean the whole or a hundredth. Raises
+    ValueError with a message for the user.
     """
     number, unit = _split(value, _A_SHARE)
     if unit != "%":
@@ -141,7 +136,7 @@ def many(number: int, word: str) -> str:
 
 
 def plain_figures(number: float, figures: int = 3) -> str:
-    """A number rounded to ``figures`` significant digits, without an exponent: ``2.5``, ``1250``,
+    """A number with ``figures`` significant digits and no exponent: ``2.5``, ``1250``,
     ``0.000012``.
     """
     text = f"{Decimal(f'{number:.{figures}g}'):f}"
@@ -163,9 +158,8 @@ def format_bytes(size_bytes: int) -> str:
 
 
 def format_rate(rate_bit_per_s: float) -> str:
-    """A rate with two decimals (``94.15 Mbit/s``); a whole number has none (``100 Mbit/s``).
-
-    The unit is chosen after rounding, so the result is never ``1000.00 Mbit/s``.
+    """A rate such as ``94.15 Mbit/s`` or ``100 Mbit/s``. The unit is chosen after rounding, so the
+    result is never ``1000.00 Mbit/s``.
     """
     scaled, unit = rate_bit_per_s, "bit/s"
     for larger in ("kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"):
@@ -176,11 +170,9 @@ def format_rate(rate_bit_per_s: float) -> str:
 
 
 def format_seconds(time_s: float) -> str:
-    """A duration in readable units: ``500 ms``, ``1.5 s``, ``3 min 20 s``, ``1 h 12 min``.
-
-    It has three significant digits below a minute, whole seconds below an hour, and whole minutes
-    above; a negative duration begins with a minus sign. ``parse_seconds`` reads the text of a
-    positive duration back, except for the rounding.
+    """A duration: ``500 ms``, ``1.5 s``, ``3 min 20 s``, ``1 h 12 min``; it has three digits below
+    a minute, whole seconds below an hour, and whole minutes above. ``parse_seconds`` reads it back
+    if it is positive, except for the rounding.
     """
     if time_s < 0:
         return "-" + format_seconds(-time_s)
@@ -208,7 +200,6 @@ def _parts(value: str | float) -> list[str | float]:
 
 
 def _split(value: str | float, quantity: str) -> tuple[str, str]:
-    """The number and the unit, both as written."""
     text = str(value).strip()
     too_odd = isinstance(value, bool) or len(text) > _LONGEST
     match = None if too_odd else _QUANTITY.fullmatch(text)
@@ -218,9 +209,7 @@ def _split(value: str | float, quantity: str) -> tuple[str, str]:
 
 
 def _factor(factors: Mapping[str, int] | Mapping[str, Decimal], unit: str) -> int | Decimal | None:
-    """The factor of ``unit``. If the unit is unknown, the factor of the one unit that differs from
-    it only in case; ``None`` if no unit, or more than one, does so.
-    """
+    """The factor of ``unit``, or of the one unit that differs from it only in case."""
     if unit in factors:
         return factors[unit]
     alike = [factor for name, factor in factors.items() if name.lower() == unit.lower()]

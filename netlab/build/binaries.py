@@ -38,6 +38,9 @@ BUILD_S = 900.0
 minutes on a busy machine."""
 
 
+OnEvent = Callable[[str], None] | None
+
+
 @dataclass(frozen=True, slots=True)
 class Sources:
     """The probe's sources, and the folder for what is built from them."""
@@ -63,11 +66,9 @@ def sources_of(folder: Path) -> Iterator[Path]:
 
 
 def run_make(folder: Path, into: Path, words: Sequence[str] = ()) -> str:
-    """Run ``make WORDS`` in ``folder`` with the output in ``into``; return the messages of make and
-    the compiler, such as warnings.
-
-    Raises UsageError, which names a missing program and how to install it, or NetlabError with the
-    compiler's errors.
+    """Run ``make WORDS`` in ``folder`` with the output in ``into``; return what make and the
+    compiler say. Raises UsageError, which says how to install a missing program, or NetlabError
+    with the errors.
     """
     if shutil.which("make") is None:
         raise UsageError(
@@ -93,11 +94,9 @@ def run_make(folder: Path, into: Path, words: Sequence[str] = ()) -> str:
     if process.returncode == 0:
         return process.stderr
     lines = [line for line in process.stderr.splitlines() if line.strip()]
-    compiler_line = next((line for line in lines if "needs a C compiler" in line), None)
-    if compiler_line is not None:
-        raise UsageError(
-            compiler_line.partition("*** ")[2].removesuffix(".  Stop.") or compiler_line
-        )
+    for line in lines:
+        if "needs a C compiler" in line:
+            raise UsageError(line.partition("*** ")[2].removesuffix(".  Stop.") or line)
     if any(_NO_LIBC.search(line) for line in lines):
         raise UsageError(
             "the C compiler is there, but the headers of the C library are missing: "
@@ -137,17 +136,24 @@ class Target:
 
 TARGETS = tuple(
     Target(os, architecture)
-    for os, architecture in [
-        ("L", "x86_64"),
-        ("L", "aarch64"),
-        ("W", "x86_64"),
-        ("W", "aarch64"),
-        ("M", "x86_64"),
-        ("M", "aarch64"),
-        ("F", "x86_64"),
+    for os, architectures in [
+        ("L", ("x86_64", "aarch64")),
+        ("W", ("x86_64", "aarch64")),
+        ("M", ("x86_64", "aarch64")),
+        ("F", ("x86_64",)),
     ]
+    for architecture in architectures
 )
 """All targets of a release, in the order of probes/targets.mk."""
+
+
+MACHINES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
+"""Other names of architectures → netlab's names."""
+
+
+def machine(name: str) -> str:
+    """The name of an architecture as the probe states it in its first message (``hello``)."""
+    return MACHINES.get(name.lower(), name.lower())
 
 
 def target_of(os: str, architecture: str) -> Target:
@@ -160,15 +166,6 @@ def local_target() -> Target:
     return target_of(local_os(), platform.machine())
 
 
-MACHINES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
-"""Other names of architectures → netlab's names."""
-
-
-def machine(name: str) -> str:
-    """The name of an architecture as the probe states it in its first message (``hello``)."""
-    return MACHINES.get(name.lower(), name.lower())
-
-
 MINGW = "x86_64-w64-mingw32-gcc"
 """The alternative compiler for Windows on x86_64 if zig is not installed."""
 
@@ -178,7 +175,7 @@ class Compiler:
     """A compiler that builds the probe for a target."""
 
     name: str
-    """Name and version of the compiler: another version gives other bytes."""
+    """With the version: another version gives other bytes."""
     words: tuple[str, ...]
     """Arguments for make, besides the target."""
 
@@ -192,9 +189,9 @@ class Built:
     path: Path
     compiler: str
     seconds: float | None
-    """Duration of the build; None if the program existed already."""
+    """None if the program existed already."""
     said: str = ""
-    """Messages of make and the compiler; empty if nothing was built."""
+    """Messages of make and the compiler."""
 
 
 def cache_folder() -> Path:
@@ -220,9 +217,8 @@ def compilers_for(target: Target) -> tuple[Compiler, ...]:
 
 def compiler_for(target: Target) -> Compiler:
     """The preferred compiler. Without one, raises UsageError that names the package to install."""
-    compilers = compilers_for(target)
-    if compilers:
-        return compilers[0]
+    for compiler in compilers_for(target):
+        return compiler
     raise UsageError(
         f"the probe for {target} is built with zig, which is not installed here: "
         "pip install 'netlab-matrix[cross]'"
@@ -232,46 +228,39 @@ def compiler_for(target: Target) -> Compiler:
 def build(
     sources: Sources,
     target: Target,
-    on_event: Callable[[str], None] | None = None,
+    on_event: OnEvent = None,
     compiler: Compiler | None = None,
 ) -> Built:
-    """The probe for a target, as in a release, built from its sources.
-
-    The probe is kept in ``sources.into/TARGET`` under a hash of the sources and the compiler. So
-    whoever switches back to an earlier branch need not build again. Errors as in ``run_make``.
+    """The probe for a target, as in a release, kept in ``sources.into/TARGET`` under a hash of the
+    sources and the compiler, so that an earlier branch need not build again. Errors as in
+    ``run_make``.
     """
     compiler = compiler or compiler_for(target)
     place = _cache_path(sources, target, compiler, target.file_name)
-    if place.is_file():
-        return Built(target, place, compiler.name, None)
-    if on_event is not None:
+    if on_event is not None and not place.is_file():
         on_event(
             f"building the probe for {target} with {compiler.name} "
             "(the first build for a system may take some minutes)"
         )
-    seconds, messages = _make(sources, target, compiler, "all", place)
-    if on_event is not None:
-        on_event(f"built the probe for {target} in {seconds:.0f} s")
-    return Built(target, place, compiler.name, seconds, messages)
+    built = _make(sources, target, compiler, "all", place)
+    if on_event is not None and built.seconds is not None:
+        on_event(f"built the probe for {target} in {built.seconds:.0f} s")
+    return built
 
 
 def build_contract(sources: Sources, target: Target, compiler: Compiler | None = None) -> Built:
     """The test of the platform contract for a target, kept next to the probe."""
     compiler = compiler or compiler_for(target)
     name = target.file_name.replace("netprobe", "contract")
-    place = _cache_path(
-        sources, target, compiler, name, sorted((sources.folder / "tests").rglob("*.[ch]"))
-    )
+    tests = sorted((sources.folder / "tests").rglob("*.[ch]"))
+    place = _cache_path(sources, target, compiler, name, tests)
+    return _make(sources, target, compiler, "contract", place)
+
+
+def _make(sources: Sources, target: Target, compiler: Compiler, goal: str, place: Path) -> Built:
+    """Build the program of a goal of make, unless it is there."""
     if place.is_file():
         return Built(target, place, compiler.name, None)
-    seconds, messages = _make(sources, target, compiler, "contract", place)
-    return Built(target, place, compiler.name, seconds, messages)
-
-
-def _make(
-    sources: Sources, target: Target, compiler: Compiler, goal: str, place: Path
-) -> tuple[float, str]:
-    """Build the program of a goal of make; return the duration in seconds, and the messages."""
     start_s = time.monotonic()
     # Later builds from the same sources reuse the objects. Each file is written under another name
     # and then moved, so neither a parallel build nor an interruption leaves an incomplete file.
@@ -284,7 +273,7 @@ def _make(
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix="making-") as aside:
         Path(shutil.copy2(program, aside)).replace(place)
-    return time.monotonic() - start_s, messages
+    return Built(target, place, compiler.name, time.monotonic() - start_s, messages)
 
 
 def _cache_path(
@@ -311,16 +300,11 @@ wheel, and the sources in ``source``."""
 
 _building = threading.Lock()
 
-OnEvent = Callable[[str], None] | None
-
 
 def probe_for(os: str, architecture: str, on_event: OnEvent = None) -> Path:
-    """The path of a netprobe for a system (a letter, as in the inventory) and its processor.
-
-    For this machine, it is that of ``local_probe``. For another target, the probe comes from a
-    released wheel, or it is built from the sources when it is first needed, and reused while the
-    sources do not change. Raises UsageError, which names the package to install if there is no
-    compiler, and the known targets if this target is unknown.
+    """The netprobe for a system (a letter, as in the inventory) and its processor: for this machine
+    that of ``local_probe``, else a released one, or one built from the sources when first needed.
+    Raises UsageError for an unknown target, and without a compiler.
     """
     _refuse_windows()
     target = target_of(os, architecture)
@@ -342,7 +326,6 @@ def local_probe(on_event: OnEvent = None) -> Path:
 
 
 def _refuse_windows() -> None:
-    """Refuse to build a probe on Windows: netlab does not measure from there."""
     if local_os() == "W":
         raise UsageError(
             "netlab measures from Linux; a Windows machine can be one of the hosts, but on Windows "
@@ -351,16 +334,14 @@ def _refuse_windows() -> None:
 
 
 def sources() -> Sources:
-    """The probe's sources: the sources of a checkout, which are built there, or else the installed
-    sources, which are built in the user's cache. Raises UsageError if there are none.
+    """The sources of a checkout, which are built there, or else the installed sources, which are
+    built in the user's cache. Raises UsageError if there are none.
     """
     if (CHECKOUT / "Makefile").is_file():  # another folder may have the name ``probes``
         return Sources.of_checkout(CHECKOUT)
     installed = PACKAGED / "source"
     if (installed / "Makefile").is_file():
-        digest = hashlib.sha256()
-        for path in sources_of(installed):
-            digest.update(path.read_bytes())
+        digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources_of(installed)))
         return Sources(installed, cache_folder() / "probes" / digest.hexdigest()[:16])
     raise UsageError(
         f"no sources of the probe in {CHECKOUT} or {installed}, and no probe in {PACKAGED}: "
@@ -420,9 +401,6 @@ def _make_private(folder: Path) -> None:
             )
 
 
-HEAD = ("target", "compiler", "bytes", "seconds", "sha256")
-
-
 def targets_named(names: Sequence[str]) -> tuple[Target, ...]:
     """Targets by their names, such as ``windows-x86_64``; UsageError for an unknown name."""
     by_name = {target.name: target for target in TARGETS}
@@ -433,12 +411,10 @@ def targets_named(names: Sequence[str]) -> tuple[Target, ...]:
 
 
 def build_all(
-    targets: Sequence[Target], into: Path | None, on_event: Callable[[str], None] | None = None
+    targets: Sequence[Target], into: Path | None, on_event: OnEvent = None
 ) -> tuple[Built, ...]:
-    """Build each target's probe, one after the other, and copy it to ``into/TARGET``.
-
-    The probe for this machine is built like the others: static, so that it runs on every machine of
-    the same kind, and with the same bytes wherever it is built. Raises UsageError if sources
+    """Build each target's probe, and copy it to ``into/TARGET``. The probe for this machine is
+    static like the others, with the same bytes wherever it is built. Raises UsageError if sources
     or a compiler are missing.
     """
     built_from = sources()
@@ -447,23 +423,18 @@ def build_all(
     probes = []
     for target in targets:
         probe = build(built_from, target, on_event)
-        if into is not None:
-            copied(probe.path, into / target.name / target.file_name)
+        if into is not None:  # everybody may run the copy
+            place = into / target.name / target.file_name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(probe.path, place)
+            place.chmod(0o755)
         probes.append(probe)
     return tuple(probes)
 
 
-def copied(probe: Path, place: Path) -> Path:
-    """Copy a probe so that everybody may run it; return its path."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(probe, place)
-    place.chmod(0o755)
-    return place
-
-
 def as_table(probes: Sequence[Built], width: int | None = None) -> str:
     """A line per probe, no wider than ``width``. Seconds are blank if the probe existed already."""
-    rows = [HEAD]
+    rows = [("target", "compiler", "bytes", "seconds", "sha256")]
     for probe in probes:
         binary = probe.path.read_bytes()
         seconds = "" if probe.seconds is None else f"{probe.seconds:.1f}"

@@ -21,15 +21,12 @@ beforehand."""
 
 
 class BuildPy(build_py):
-    """Setuptools' build step, which also copies the files of ``LAID``. An editable install needs no
-    copies, because it reads the checkout.
-    """
+    """Setuptools' build step, which also copies the files of ``LAID``; an editable install needs
+    none."""
 
     def run(self) -> None:
         """Copy all files."""
         super().run()
-        if self.editable_mode:
-            return
         for place, path in self._laid():
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, place)
@@ -41,11 +38,14 @@ class BuildPy(build_py):
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
         """All installed files."""
-        laid = [] if self.editable_mode else [str(place) for place, _ in self._laid()]
-        return [*super().get_outputs(include_bytecode), *laid]
+        return [
+            *super().get_outputs(include_bytecode),
+            *(str(place) for place, _ in self._laid()),
+        ]
 
     def _laid(self) -> list[tuple[Path, Path]]:
-        return [(Path(self.build_lib) / place, path) for place, path in _files()]
+        files = [] if self.editable_mode else _files()
+        return [(Path(self.build_lib) / place, path) for place, path in files]
 
 
 def _files() -> list[tuple[Path, Path]]:

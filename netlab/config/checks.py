@@ -61,20 +61,12 @@ def layers_of(document: Document, model: MatrixFile, overrides: Mapping[str, Any
     merged: list[Layer] = []
     for index, test in enumerate(model.tests):
         layered = every
-        for layer in (
-            _taken(test.test, defaults),
-            _given(document, test, ("tests", index)),
-            _taken(test.test, overrides),
-        ):
+        for given in (defaults, _given(document, test, ("tests", index)), overrides):
+            layer = {n: v for n, v in given.items() if FIELD_OF[n] in FIELDS[test.test]}
             hidden = layer.keys() | _partners(layer)
             layered = layer | {name: v for name, v in layered.items() if name not in hidden}
         merged.append(layered)
     return merged
-
-
-def _taken(test: str, layer: Mapping[str, Any]) -> Layer:
-    """The settings of a layer that a kind of test takes."""
-    return {name: value for name, value in layer.items() if FIELD_OF[name] in FIELDS[test]}
 
 
 def idle_defaults(document: Document, model: MatrixFile) -> Iterator[Fault]:
@@ -89,10 +81,8 @@ def idle_defaults(document: Document, model: MatrixFile) -> Iterator[Fault]:
 
 def _given(document: Document, section: Any, path: KeyPath) -> Layer:
     """The settings of one section, in the order of the file."""
-    if section is None:
-        return {}
     layer: Layer = {}
-    for name in document.at(path):
+    for name in () if section is None else document.at(path):
         if name == LOAD and getattr(section, LOAD, None) is not None:
             layer |= _given(document, section.load, (*path, LOAD))
         elif name in FIELD_OF and name in section.model_fields_set:
@@ -103,9 +93,8 @@ def _given(document: Document, section: Any, path: KeyPath) -> Layer:
 def _partners(names: Iterable[str]) -> set[str]:
     """The settings that cannot be combined with ``names``, and are therefore removed."""
     fields = {FIELD_OF[name] for name in names}
-    return {
-        NAME_OF[partner] for pair in EXCLUSIVE for partner in pair if fields & ({*pair} - {partner})
-    }
+    pairs = [pair for one, other in EXCLUSIVE for pair in ((one, other), (other, one))]
+    return {NAME_OF[partner] for partner, field in pairs if field in fields}
 
 
 def contradictions(document: Document, model: MatrixFile) -> Iterator[Fault]:
@@ -132,11 +121,8 @@ def too_long_frames(
         return
     most = model.link.mtu + FRAMING_BYTES + (4 if model.link.vlan else 0)
     for index, layer in enumerate(layers):
-        too_long = [
-            size
-            for size in levels_of(layer.get("frame_size"))
-            if isinstance(size, int) and size > most
-        ]
+        sizes = [size for size in levels_of(layer.get("frame_size")) if isinstance(size, int)]
+        too_long = [size for size in sizes if size > most]
         if too_long and model.tests[index].test == "throughput_search":
             place = document.fault(("link", "mtu"), "")
             message = (
@@ -148,17 +134,16 @@ def too_long_frames(
 
 def lonely(document: Document, model: MatrixFile) -> Iterator[Fault]:
     """Faults: the setting ``together`` for searches that no other search can join."""
-    by_name = sum(map(is_by_name, model.pairing_names))
     for path, section in sections(model):
         if True not in levels_of(getattr(section, "together", None)):
             continue
+        message = ""
         if not model.parallel:
             message = "needs `parallel: true` in the matrix, so that pairs search at the same time"
-        elif by_name < 2:
+        elif sum(map(is_by_name, model.pairing_names)) < 2:
             message = "needs two pairings by name, such as [a+b, c+d]"
-        else:
-            continue
-        yield document.fault((*path, "together"), message)
+        if message:
+            yield document.fault((*path, "together"), message)
 
 
 def sections(model: MatrixFile) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -210,12 +195,18 @@ def too_many(document: Document, model: MatrixFile, layers: list[Layer]) -> Iter
         if cells_before <= MAX_CELLS < cells:
             message = f"{cells:,} cells are too many; a matrix has at most {MAX_CELLS:,}"
             yield document.fault(("tests", index), message)
-        for path, name, value in _conditions(model, index):
-            if isinstance(value, Steps) and len(value) > MAX_RULE_VALUES:
-                message = (
-                    f"{len(value):,} values in a rule are too many; at most {MAX_RULE_VALUES:,}"
-                )
-                yield document.fault((*path, name), message)
+        test: Any = model.tests[index]
+        for kind in ("replace", "exclude", "override"):
+            for number, rule in enumerate(getattr(test, kind) or []):
+                condition = rule if kind == "exclude" else rule.when
+                below = () if kind == "exclude" else ("when",)
+                for name in sorted(condition.model_fields_set):
+                    value = getattr(condition, name)
+                    if isinstance(value, Steps) and len(value) > MAX_RULE_VALUES:
+                        most = f"at most {MAX_RULE_VALUES:,}"
+                        message = f"{len(value):,} values in a rule are too many; {most}"
+                        place = ("tests", index, kind, number, *below, name)
+                        yield document.fault(place, message)
     trials = sum(
         _size(layer) * len(model.pairing_names) * (test.repeats or most_repeats(model))
         for test, layer in zip(model.tests, layers, strict=True)
@@ -230,19 +221,7 @@ def most_repeats(model: MatrixFile) -> int:
     return model.until.at_most if model.until else model.repeats
 
 
-def _conditions(model: MatrixFile, index: int) -> Iterator[tuple[tuple[str | int, ...], str, Any]]:
-    """For each condition in a test's rules: key path of its section, name of setting, values."""
-    test: Any = model.tests[index]
-    for kind in ("replace", "exclude", "override"):
-        for number, rule in enumerate(getattr(test, kind) or []):
-            condition = rule if kind == "exclude" else rule.when
-            below = () if kind == "exclude" else ("when",)
-            for name in sorted(condition.model_fields_set):
-                yield ("tests", index, kind, number, *below), name, getattr(condition, name)
-
-
 def _size(layer: Mapping[str, Any]) -> int:
-    """Number of combinations of the axes in a layer."""
     return math.prod(len(v) if isinstance(v, list | Steps) else 1 for v in layer.values())
 
 
@@ -317,7 +296,7 @@ def _then(test: str, values: Section, settled: set[str]) -> dict[str, Level]:
 
 
 def levels_of(value: Any) -> tuple[Level, ...]:
-    """Every level of a setting, which has one value, a list of values, or steps."""
+    """Every level of a setting: of one value, a list, or steps."""
     if isinstance(value, Steps):
         return tuple(value.values())
     return tuple(value) if isinstance(value, list) else (value,)
@@ -330,8 +309,7 @@ def checked(
 
     In the model, ``pairings`` is a list. If the file says "every host with every other",
     ``inventory`` is called to get the hosts. ``faults`` are the faults found so far. Raises
-    MatrixError with these faults and all further ones. Raises UsageError if the inventory is needed
-    and cannot be read.
+    MatrixError with these faults and all further ones, UsageError if the inventory cannot be read.
     """
     model = _with_pairings(_model(document, faults), document, inventory)
     is_complete = not faults
@@ -344,8 +322,8 @@ def checked(
             *idle_defaults(document, model),
             *missing(document, model, layers),
             *meaningless(document, model, layers),
-            *_faults_of_mirrors(document, model),
-            *_faults_of_variants(document, model),
+            *_unknown_levels(document, model),
+            *_faults_of_definitions(document, model),
         ]
     if not sizes:
         faults += _faults_of_cells(document, model, layers, is_complete)
@@ -357,7 +335,6 @@ def checked(
 def _with_pairings(
     model: MatrixFile, document: Document, inventory: Callable[[], Inventory]
 ) -> MatrixFile:
-    """The model with its pairings as a list."""
     entry = model.pairings
     if isinstance(entry, list):
         return model
@@ -378,10 +355,8 @@ def _with_pairings(
 def _faults_of_cells(
     document: Document, model: MatrixFile, layers: list[Layer], is_complete: bool
 ) -> list[Fault]:
-    """Faults of the cells.
-
-    If a part of the file is missing or was removed, a rule may match no cell for this reason alone.
-    So in this case only faults of settings are returned.
+    """Faults of cells. If a part of the file is missing, a rule may match no cell for this reason
+    alone, so only faults of settings are returned.
     """
     torn = {index for index, test in enumerate(model.tests) if lacking(test.test, layers[index])}
     full_layers = [
@@ -406,16 +381,6 @@ def _faults_of_cells(
     return faults
 
 
-def unknown_names(model: MatrixFile, grids: Iterable[Grid]) -> list[str]:
-    """A sentence about each mirror and variant in ``grids`` that the matrix does not define."""
-    faults: list[str | None] = []
-    for setting, fault_of in (("mirror", _fault_of_mirror), ("variant", fault_of_variant)):
-        levels = dict.fromkeys(level for grid in grids for level in grid.axes.get(setting, ()))
-        names = getattr(model, f"{setting}s") or {}
-        faults += [fault_of(str(level), names) for level in levels if level]
-    return [fault for fault in faults if fault]
-
-
 def _fault_of_mirror(name: str, names: Iterable[str]) -> str | None:
     known = [*names]
     if name in known:
@@ -424,43 +389,45 @@ def _fault_of_mirror(name: str, names: Iterable[str]) -> str | None:
     return f"`{name}` is not a mirror of this matrix{near}"
 
 
-def _unknown_levels(
-    document: Document,
-    model: MatrixFile,
-    setting: str,
-    fault_of: Callable[[str], str | None],
-) -> Iterator[Fault]:
-    """Faults: values of a setting that name what the matrix does not define."""
-    for path, section in sections(model):
-        value: Any = getattr(section, setting, None)
-        for index, level in enumerate(() if value is None else levels_of(value)):
-            message = level and fault_of(str(level))
-            if message:
-                place = (*path, setting, *((index,) if isinstance(value, list) else ()))
-                yield document.fault(place, message)
+_DEFINED: Mapping[str, Callable[[str, Any], str | None]] = {
+    "mirror": _fault_of_mirror,
+    "variant": fault_of_variant,
+}
+"""Setting whose values name what a section of the matrix defines → the fault of a value."""
 
 
-def _faults_of_mirrors(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Faults: a name that ``mirrors`` lacks, and a mirror that no test names."""
-    names = model.mirrors or {}
-    yield from _unknown_levels(document, model, "mirror", lambda it: _fault_of_mirror(it, names))
+def unknown_names(model: MatrixFile, grids: Iterable[Grid]) -> list[str]:
+    """A sentence about each mirror and variant in ``grids`` that the matrix does not define."""
+    faults: list[str | None] = []
+    for setting, fault_of in _DEFINED.items():
+        levels = dict.fromkeys(level for grid in grids for level in grid.axes.get(setting, ()))
+        names = getattr(model, f"{setting}s") or {}
+        faults += [fault_of(str(level), names) for level in levels if level]
+    return [fault for fault in faults if fault]
+
+
+def _unknown_levels(document: Document, model: MatrixFile) -> Iterator[Fault]:
+    """Faults: values of settings that name what the matrix does not define."""
+    for setting, fault_of in _DEFINED.items():
+        names = getattr(model, f"{setting}s") or {}
+        for path, section in sections(model):
+            value: Any = getattr(section, setting, None)
+            for index, level in enumerate(() if value is None else levels_of(value)):
+                if level and (message := fault_of(str(level), names)):
+                    place = (*path, setting, *((index,) if isinstance(value, list) else ()))
+                    yield document.fault(place, message)
+
+
+def _faults_of_definitions(document: Document, model: MatrixFile) -> Iterator[Fault]:
+    """Faults: a mirror that no test names, and a link whose MTU is below one that a variant sets.
+
+    The wire ceilings of all cells are calculated from the link's MTU: none may exceed it.
+    """
     values: Any = (getattr(section, "mirror", None) for _path, section in sections(model))
     used = {name for value in values for name in levels_of(value)}
-    for name in names.keys() - used:
-        yield document.fault(
-            ("mirrors", name), "no test uses this mirror: name it with `mirror` in a test"
-        )
-
-
-def _faults_of_variants(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Faults: values of ``variant`` that are not valid, and a link whose MTU is smaller than an MTU
-    that a variant sets.
-
-    The highest payload rate of all cells is calculated from the link's MTU, so this MTU must not be
-    exceeded.
-    """
-    names = model.variants or {}
-    yield from _unknown_levels(document, model, "variant", lambda it: fault_of_variant(it, names))
+    for name in (model.mirrors or {}).keys() - used:
+        message = "no test uses this mirror: name it with `mirror` in a test"
+        yield document.fault(("mirrors", name), message)
     largest = largest_mtu(variants_of(model.variants))
     if model.link is not None and largest > model.link.mtu:
         place = ("link", "mtu") if "mtu" in model.link.model_fields_set else ("link",)
@@ -475,36 +442,26 @@ def _faults_of_variants(document: Document, model: MatrixFile) -> Iterator[Fault
 
 
 def _model(document: Document, faults: list[Fault]) -> MatrixFile:
-    """The model of the file, without its faulty parts. Appends their faults to ``faults``.
-
-    Raises MatrixError if too little of the file is left.
-    """
+    """The model of the file, without its faulty parts. Appends their faults to ``faults``."""
     data = copy.deepcopy(document.data)
-    result: MatrixFile | list[PlacedFault] = check(document, model_for(data), data=data)
-    while isinstance(result, list):
-        reported = {fault.path for fault in faults if fault.path}
-        new = [_in_our_words(document, complaint) for complaint in result]
-        # A value that could not be read was reported already. Do not report it as missing, too.
-        faults += [
-            candidate
-            for candidate in new
-            if candidate not in faults
-            and not (candidate.path in reported and _NO_VALUE in candidate.message)
-        ]
+    while isinstance(result := check(document, model_for(data), data=data), list):
+        known, reported = [*faults], {fault.path for fault in faults if fault.path}
+        for complaint in result:
+            fault = _in_our_words(document, complaint)
+            # A value that could not be read was reported already: it is not missing, too.
+            is_absent = fault.path in reported and "has no value" in fault.message
+            if fault not in known and not is_absent:
+                faults.append(fault)
         snapshot = copy.deepcopy(data)
         for complaint in result:
             _take_out(data, complaint.path)
-        if data == snapshot:
+        if data == snapshot:  # too little of the file is left
             raise MatrixError(faults)
-        result = check(document, model_for(data), data=data)
     return result
 
 
-_NO_VALUE = "has no value"
-
-
 def _in_our_words(document: Document, complaint: PlacedFault) -> Fault:
-    """The fault in netlab's words. For a misplaced setting, the words say where it belongs."""
+    """A fault that says where a misplaced setting belongs."""
     match complaint.path:
         case ["pairings"]:
             word = document.data.get("pairings")
@@ -526,7 +483,6 @@ def _in_our_words(document: Document, complaint: PlacedFault) -> Fault:
 
 
 def _take_out(data: dict[str, Any], path: KeyPath) -> None:
-    """Remove the faulty key from a copy of the data, so that the rest can be checked."""
     needed: dict[str, Any] = {"title": "-", "pairings": ["LL"]}
     match path:
         case ["tests", int(index), str(key), *_] if isinstance(data["tests"][index], dict):
@@ -565,11 +521,8 @@ def places_of(model: MatrixFile, problem: Problem) -> Iterator[KeyPath]:
 
 
 def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
-    """Raise MatrixError for settings that an echo cannot have, in cells whose server is an echo.
-
-    If a pairing (server and client) has several candidates for the server, only the first candidate
-    is checked. If another candidate that is an echo replaces it later, the cells get the status
-    ``impossible``.
+    """Raise MatrixError for settings that an echo cannot have, in cells whose first server is an
+    echo. If another echo replaces the server later, the cells become ``impossible``.
     """
     has_mirrors = any(host.mirror is not None for host in inventory.hosts)
     mirrors = {

@@ -59,12 +59,12 @@ class Node:
     entries: dict[str, tuple[Node, Node]] | None = None
     """The entries of a mapping: nodes of key and value, by key."""
     size: int = 1
-    """Number of values in it, itself included; an alias counts as many values as its anchor has."""
+    """Number of values in it, itself included; an alias counts as many as its anchor has."""
     height: int = 1
     """Number of levels of nesting in it, itself included."""
 
     def add(self, child: Node) -> None:
-        """Add a child's size and height."""
+        """Count a child."""
         self.size += child.size
         self.height = max(self.height, child.height + 1)
 
@@ -78,10 +78,8 @@ class Node:
 
 
 def parse(text: str, file: str, faults: list[Fault] | None = None) -> Node:
-    """The one value in a YAML text.
-
-    Raises MatrixError with every fault found. The document can still be used after some faults,
-    such as a duplicate key. If ``faults`` is a list, it gets these faults; they are not raised.
+    """The one value in a YAML text. Raises MatrixError with every fault found. If ``faults`` is a
+    list, it gets those faults, such as duplicate keys, with which the document can still be used.
     """
     root, found = _read(text, file)
     if root is None or (found and faults is None):
@@ -93,8 +91,8 @@ def parse(text: str, file: str, faults: list[Fault] | None = None) -> Node:
 
 @lru_cache(maxsize=2)
 def _read(text: str, file: str) -> tuple[Node | None, Sequence[Fault]]:
-    """The value in a text, ``None`` if it cannot be read, and every fault. Kept, because several
-    steps of a command read the same file, and PyYAML is slow.
+    """The value in a text, if it can be read, and every fault. Kept, as several steps of a command
+    read the same file, and PyYAML is slow.
     """
     unreadable = _unreadable(text, file)
     if unreadable is not None:
@@ -172,10 +170,8 @@ class _Builder:
         if name not in self.anchors:
             self._fault(event, path, f"the alias *{name} has no anchor &{name} before it")
         elif (node := self.anchors[name]) is None:
-            self._stop(
-                event,
-                f"the alias *{name} is inside the value of &{name}, so the value would never end",
-            )
+            within = f"the alias *{name} is inside the value of &{name}"
+            self._stop(event, f"{within}, so the value would never end")
         else:
             self._count(event, node.size)
             self._check_depth(event, depth + node.height - 1)
@@ -213,11 +209,8 @@ class _Builder:
             self._node(event, events, path, depth + 1)
             return ""
         if event.value == "<<" and event.style is None:
-            self._fault(
-                event,
-                path,
-                "YAML 1.2 has no merge keys (<<): write the keys out, or use `defaults`",
-            )
+            advice = "write the keys out, or use `defaults`"
+            self._fault(event, path, f"YAML 1.2 has no merge keys (<<): {advice}")
         return str(event.value).translate(self.originals)
 
     def _scalar(self, node: Node, event: Any, path: str) -> None:
@@ -226,9 +219,8 @@ class _Builder:
         elif event.tag is not None or event.style is not None:
             node.scalar = event.value.translate(self.originals)
             if _CONTROL.search(event.value):
-                self._fault(
-                    event, path, "an escape here stands for a character that is not allowed"
-                )
+                wrong = "an escape here stands for a character that is not allowed"
+                self._fault(event, path, wrong)
         else:
             try:
                 node.scalar = resolve(event.value.translate(self.originals))
@@ -237,9 +229,8 @@ class _Builder:
 
     def _tag(self, event: Any, path: str) -> None:
         tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-        self._fault(
-            event, path, f"the tag {tag[:60]} is not allowed: write the value without a tag"
-        )
+        wrong = f"the tag {tag[:60]} is not allowed"
+        self._fault(event, path, f"{wrong}: write the value without a tag")
 
     def _count(self, event: Any, size: int) -> None:
         self.nodes += size
@@ -260,9 +251,8 @@ class _Builder:
 
 
 def resolve(text: str) -> str | int | float | bool | None:
-    """The value of a plain scalar by the core schema of YAML 1.2.
-
-    Raises ValueError for a number that is not finite or has more than 40 characters.
+    """The value of a plain scalar by YAML 1.2's core schema. ValueError for a number that is not
+    finite or too long.
     """
     if text in _NULL:
         return None
@@ -309,7 +299,6 @@ def place(text: str, index: int) -> tuple[int, int]:
 
 
 def _syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
-    """PyYAML's error as one sentence with its place."""
     mark = error.problem_mark or error.context_mark
     line, column = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
     problem = error.problem or "it cannot be read"
@@ -409,11 +398,7 @@ def content_of(path: Path) -> bytes:
 
 
 def load_document(text: str | bytes, file: str, faults: list[Fault] | None = None) -> Document:
-    """Parse YAML 1.2 whose top level is a mapping. Raises MatrixError with every fault found.
-
-    The document can still be used after some faults. If ``faults`` is a list, it gets these faults;
-    they are not raised.
-    """
+    """Parse YAML 1.2 whose top level is a mapping. ``faults`` and errors as in ``parse``."""
     if isinstance(text, bytes):
         if text.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise MatrixError([Fault(file, 1, 1, "", "the file is UTF-16; save it as UTF-8")])
@@ -436,13 +421,11 @@ def load_document(text: str | bytes, file: str, faults: list[Fault] | None = Non
     return Document(file=file, text=text, data=root.data(), root=root)
 
 
-def validate(document: Document, model_class: type[Model], section: KeyPath = ()) -> Model:
-    """The part of ``document`` at ``section`` as a model.
-
-    Raises MatrixError with a fault for every pydantic error, each at its place, with "did you
-    mean" for keys and words. KeyError if the document has no such section.
+def validate(document: Document, model_class: type[Model]) -> Model:
+    """The data as a model. Raises MatrixError with a fault for every pydantic error, each at its
+    place, with "did you mean" for keys and words.
     """
-    result = check(document, model_class, section)
+    result = check(document, model_class)
     if isinstance(result, list):
         raise MatrixError([complaint.fault for complaint in result])
     return result
@@ -457,19 +440,17 @@ class PlacedFault:
 
 
 def check(
-    document: Document, model_class: type[Model], section: KeyPath = (), data: Any = None
+    document: Document, model_class: type[Model], data: Any = None
 ) -> Model | list[PlacedFault]:
-    """The part of ``document`` at ``section`` as a model, or a list of all its faults.
-
-    If ``data`` is given, it is validated instead of the part; it is a copy of the part without the
-    values that were reported already.
+    """The data as a model, or a list of all its faults. ``data`` is a copy without the values that
+    were reported already.
     """
-    part = document.at(section) if data is None else data
+    data = document.data if data is None else data
     try:
-        return model_class.model_validate(part)
+        return model_class.model_validate(data)
     except ValidationError as error:
         details = error.errors(include_url=False)
-        return [_placed_fault(document, part, model_class, section, detail) for detail in details]
+        return [_placed_fault(document, data, model_class, detail) for detail in details]
 
 
 def path_text(path: KeyPath) -> str:
@@ -488,13 +469,8 @@ def did_you_mean(word: str, vocabulary: Iterable[str]) -> str:
 
 
 def _placed_fault(
-    document: Document,
-    data: Any,
-    model_class: type[BaseModel],
-    section: KeyPath,
-    detail: ErrorDetails,
+    document: Document, data: Any, model_class: type[BaseModel], detail: ErrorDetails
 ) -> PlacedFault:
-    """One pydantic error as a sentence with its place in the file."""
     path, names = _walk(data, model_class, detail["loc"])
     kind = detail["type"]
     if kind in ("union_tag_invalid", "union_tag_not_found"):
@@ -514,8 +490,7 @@ def _placed_fault(
     else:
         message = _sentence(detail)
         path += [detail["ctx"]["index"]] if kind == "place_in_list" else []
-    full_path = (*section, *path)
-    return PlacedFault(full_path, document.fault(full_path, message, at_key=at_key))
+    return PlacedFault(tuple(path), document.fault(path, message, at_key=at_key))
 
 
 def _typo_of(data: Any, path: KeyPath, names: Sequence[str]) -> str:
@@ -530,9 +505,8 @@ def _typo_of(data: Any, path: KeyPath, names: Sequence[str]) -> str:
 def _walk(
     data: Any, model_class: type[BaseModel], location: Sequence[Step]
 ) -> tuple[list[Step], list[str]]:
-    """A pydantic location as a key path, and the keys that the model allows at the end of the path.
-
-    Pydantic puts the names of union branches into its locations; the file does not have them.
+    """A pydantic location as a key path, without the names of union branches that pydantic puts
+    into it; and the keys that the model allows at its end.
     """
     path: list[Step] = []
     annotations: list[Any] = [model_class]
@@ -561,7 +535,6 @@ def _walk(
 
 
 def _fields(annotation: Any) -> Mapping[str, Any]:
-    """The keys of a model, by their names in the file."""
     if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
         return {}
     fields = annotation.model_fields.items()

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from netlab.config.document import Document, KeyPath, did_you_mean, load_document
+from netlab.config.document import (
+    Document,
+    KeyPath,
+    content_of,
+    did_you_mean,
+    load_document,
+    validate,
+)
 from netlab.errors import Fault, MatrixError, UsageError
 from netlab.experiment.hosts import (
     LOOPBACK,
@@ -28,15 +36,12 @@ from netlab.experiment.matrix import Matrix
 
 def load_inventory(path: Path) -> Inventory:
     """The inventory in the ``hosts:`` and ``pairs:`` of an inventory file or a matrix."""
-    from netlab.config.document import content_of
-
     return _inventory_of(content_of(path), path)
 
 
 @lru_cache(maxsize=2)
 def _inventory_of(content: bytes, path: Path) -> Inventory:
     """The inventory in the content of a file. Kept, because several steps of a command read it."""
-    from netlab.config.document import load_document, validate
     from netlab.config.inventory_model import InventoryModel
 
     document = load_document(content, str(path))
@@ -47,25 +52,18 @@ def _inventory_of(content: bytes, path: Path) -> Inventory:
             f"{path} {complaint}; name the inventory with --hosts FILE (docs/hosts.md)"
         )
     model = validate(document, InventoryModel)
-    hosts = tuple(host_of(name, host_model) for name, host_model in model.hosts.items())
+    hosts = tuple(_host_of(name, host_model) for name, host_model in model.hosts.items())
     pairs = {pairing: (pair.server, pair.client) for pairing, pair in model.pairs.items()}
-    faults = [*_strange_keys(document), *_wrong_pairs(document, hosts, pairs)]
+    keys = ("hosts", "pairs")
+    faults = [
+        document.fault((key,), f"not a key of an inventory{did_you_mean(key, keys)}", at_key=True)
+        for key in document.data
+        if key not in keys and "tests" not in document.data
+    ]
+    faults += _wrong_pairs(document, hosts, pairs)
     if faults:
         raise MatrixError(faults)
     return Inventory(str(path), hosts, pairs)
-
-
-def _strange_keys(document: Document) -> Iterator[Fault]:
-    """Faults: keys other than `hosts:` and `pairs:` in an inventory file."""
-    from netlab.config.document import did_you_mean
-
-    keys = ("hosts", "pairs")
-    if "tests" in document.data:
-        return
-    for key in document.data:
-        if key not in keys:
-            message = f"not a key of an inventory{did_you_mean(key, keys)}"
-            yield document.fault((key,), message, at_key=True)
 
 
 def _wrong_pairs(
@@ -99,23 +97,18 @@ def _wrong_pairs(
             yield document.fault(place, message)
 
 
-def host_of(name: str, model: Any) -> Host:
+def _host_of(name: str, model: Any) -> Host:
     """A host from its model, with the defaults that are known without contacting the host."""
     usual_addresses = {} if model.mirror or model.serves else {"loopback": LOOPBACK}
+    as_written = ("local", "machine", "port_range", "host_key", "identity", "shares", "site")
     return Host(
         name=name,
         os=model.os or local_os(),
-        local=model.local,
         ssh=None if model.ssh is None else parse_ssh(model.ssh),
         addresses=model.addresses or usual_addresses,
-        machine=model.machine,
-        port_range=model.port_range,
-        host_key=model.host_key,
-        identity=model.identity,
         mirror=model.mirror and Mirror(model.mirror.address, model.mirror.port),
         serves={name: Service(*place) for name, place in model.serves.items()},
-        shares=model.shares,
-        site=model.site,
+        **{key: getattr(model, key) for key in as_written},
     )
 
 
@@ -136,16 +129,15 @@ def unknown_hosts(document: Document, inventory: Inventory) -> Iterator[Fault]:
             continue  # the check of the model reports this fault
         host = hosts.get(word.host)
         if host is None:
-            names = [candidate.name for candidate in inventory.hosts]
-            message = f"no host of {inventory.file} is called `{word.host}`"
-            yield document.fault(path, message + _among(word.host, names))
+            wrong, names = word.host, [candidate.name for candidate in inventory.hosts]
+            message = f"no host of {inventory.file} is called `{wrong}`"
         elif word.network is not None and word.network not in host.addresses:
-            message = f"{host.name} has no address in `{word.network}`"
-            yield document.fault(path, message + _among(word.network, list(host.addresses)))
-
-
-def _among(word: str, names: list[str]) -> str:
-    return did_you_mean(word, names) or f"; there are {', '.join(names) or 'none'}"
+            wrong, names = word.network, [*host.addresses]
+            message = f"{host.name} has no address in `{wrong}`"
+        else:
+            continue
+        near = did_you_mean(wrong, names) or f"; there are {', '.join(names) or 'none'}"
+        yield document.fault(path, message + near)
 
 
 def _named(document: Document) -> Iterator[tuple[KeyPath, str]]:
@@ -154,10 +146,8 @@ def _named(document: Document) -> Iterator[tuple[KeyPath, str]]:
     between = pairings.get("between") if isinstance(pairings, dict) else None
     for index, pairing in enumerate(pairings if isinstance(pairings, list) else []):
         if isinstance(pairing, str) and is_by_name(pairing):
-            try:
+            with contextlib.suppress(ValueError):
                 yield from ((("pairings", index), str(role)) for role in roles_of(pairing))
-            except ValueError:
-                continue
     for index, role in enumerate(between if isinstance(between, list) else []):
         yield ("pairings", "between", index), str(role)
     names = document.data.get("observe")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -15,7 +16,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", re.ASCII)
 
 
 def _letter(value: Any) -> Any:
-    """The letter of a system's name, such as ``L`` for ``Linux``; any other value is unchanged."""
+    # The letter of a system's name, such as L for Linux.
     names = {name.lower(): letter for letter, name in OS_NAMES.items() if letter != "X"}
     return names.get(value.lower(), value) if isinstance(value, str) else value
 
@@ -61,23 +62,17 @@ def _port_range(value: Any) -> Any:
     return first, last
 
 
-def _check_name(name: object, thing: str) -> None:
-    """Raise ValueError unless ``name`` can be the name of a ``thing``."""
+def _name_of(thing: str, name: object) -> Any:
+    """The name of a ``thing``; ValueError if it cannot be one."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is not a name of a {thing}: use letters, digits, . _ -")
+    return name
 
 
 def _shares(value: Any) -> Any:
     """Names of links and switches, such as ``uplink`` or ``[uplink, switch-2]``."""
     names = value if isinstance(value, list) else [value]
-    for name in names:
-        _check_name(name, "link or switch")
-    return tuple(dict.fromkeys(names))
-
-
-def _site(value: Any) -> Any:
-    _check_name(value, "site")
-    return value
+    return tuple(dict.fromkeys(_name_of("link or switch", name) for name in names))
 
 
 def _host_key(value: Any) -> Any:
@@ -136,27 +131,22 @@ class HostModel(Section):
     mirror: MirrorModel | None = None
     serves: Annotated[dict[str, Any], BeforeValidator(_servers)] = Field(default_factory=dict)
     shares: Annotated[tuple[str, ...], BeforeValidator(_shares)] = ()
-    site: Annotated[str, BeforeValidator(_site)] | None = None
+    site: Annotated[str, BeforeValidator(partial(_name_of, "site"))] | None = None
 
     @model_validator(mode="before")
     @classmethod
-    def _no_password(cls, data: Any) -> Any:
-        if isinstance(data, dict) and "password" in data:
+    def _as_it_should_be(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        if {"address", "addresses"} <= data.keys():
+            raise ValueError("give `address:` or `addresses:`, not both")
+        if "password" in data:
             raise ValueError(
                 "an inventory must not contain a password: use ssh-agent, or name a key file "
                 "(identity:)"
             )
-        return data
-
-    @model_validator(mode="before")
-    @classmethod
-    def _one_address(cls, data: Any) -> Any:
-        if isinstance(data, dict) and "address" in data:
-            if "addresses" in data:
-                raise ValueError("give `address:` or `addresses:`, not both")
-            rest = {key: value for key, value in data.items() if key != "address"}
-            return rest | {"addresses": {"test": data["address"]}}
-        return data
+        rest = {key: value for key, value in data.items() if key != "address"}
+        return rest | {"addresses": {"test": data["address"]}} if "address" in data else data
 
     @model_validator(mode="after")
     def _reachable(self) -> Self:
@@ -202,15 +192,13 @@ class PairModel(Section):
 
 
 def _pair(value: Any) -> Any:
-    if isinstance(value, list) and len(value) == 2:
-        return {"server": value[0], "client": value[1]}
-    return value
+    is_short = isinstance(value, list) and len(value) == 2
+    return {"server": value[0], "client": value[1]} if is_short else value
 
 
 def _named(value: Any) -> Any:
-    if isinstance(value, dict):
-        for name in value:
-            _check_name(name, "host")
+    for name in value if isinstance(value, dict) else ():
+        _name_of("host", name)
     return value
 
 

@@ -23,42 +23,22 @@ from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
-from netlab.config.checks import (
-    checked,
-    grids_of,
-    layers_of,
-    meant_by,
-    most_repeats,
-    refuse_what_echoes_lack,
-    scaled,
-    too_many,
-    unknown_names,
-)
+from netlab.config import checks, models
 from netlab.config.document import (
     Document,
     Section,
-    check,
     did_you_mean,
     load_document,
     read_document,
     validate,
 )
 from netlab.config.inventory import load_inventory, refuse_unknown_hosts
-from netlab.config.models import (
-    ExpectSection,
-    ListedPairings,
-    MatrixFile,
-    Running,
-    defaults_section,
-    expect_section,
-    keys_of,
-    model_for,
-)
+from netlab.config.models import MatrixFile
 from netlab.config.sections import variants_of
 from netlab.config.settings import FIELD_OF, NAME_OF, kinds_with
 from netlab.errors import Fault, MatrixError, UsageError
 from netlab.ethernet import Link
-from netlab.experiment.cells import SEVERITIES, Cell, Comparison, Expectation, Grid, When, expansion
+from netlab.experiment.cells import SEVERITIES, Cell, Comparison, Expectation, Grid, expansion
 from netlab.experiment.hosts import Inventory
 from netlab.experiment.matrix import LongPath, Matrix, NamedMirror, StealRule, StopRule
 from netlab.experiment.variants import content_of
@@ -75,7 +55,7 @@ class Scaling(Section):
 class Listing(Section):
     """Only a list may replace the pairings; "every host with every other" needs the inventory."""
 
-    pairings: ListedPairings = Field(description="Server first, such as [LL, WL].")
+    pairings: models.ListedPairings = Field(description="Server first, such as [LL, WL].")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,30 +69,22 @@ class Overrides:
     scale: float
     """Factor for every ``count``."""
 
-    @property
-    def repeats_are_set(self) -> bool:
-        """Whether the overrides set the number of trials, for every test."""
-        return bool({"repeats", "until"} & self.running.keys())
-
     def over(self, model: MatrixFile) -> MatrixFile:
-        """The model with these overrides.
-
-        If one of ``repeats`` and ``until`` is set, the other one is reset, and so are the
-        ``repeats`` of single tests.
+        """The model with these overrides. If one of ``repeats`` and ``until`` is set, the other one
+        is reset, and so are the ``repeats`` of single tests.
         """
         update = dict(self.running)
-        if self.repeats_are_set:
-            update = {"repeats": 1, "until": None} | update
+        if {"repeats", "until"} & update.keys():
             tests = [test.model_copy(update={"repeats": None}) for test in model.tests]
-            update["tests"] = tests
+            update = {"repeats": 1, "until": None, "tests": tests} | update
         return model.model_copy(update=update)
 
 
 def overrides_of(texts: Mapping[str, str], model: MatrixFile) -> Overrides:
     """Parse ``--set`` texts by name. UsageError with every fault, one per line."""
-    defaults = defaults_section(frozenset(texts))
+    defaults = models.defaults_section(frozenset(texts))
     values: dict[type[Section], dict[str, Any]] = {
-        defaults: {}, Running: {}, Listing: {}, Scaling: {}
+        defaults: {}, models.Running: {}, Listing: {}, Scaling: {}
     }  # fmt: skip
     wrong: list[str] = []
     for name, text in texts.items():
@@ -128,7 +100,7 @@ def overrides_of(texts: Mapping[str, str], model: MatrixFile) -> Overrides:
             values[section][name] = getattr(validate(document, section), name)
         except MatrixError as error:
             wrong += [f"{fault.file}: {fault.message}" for fault in error.faults]
-    settings, run_settings = values[defaults], values[Running]
+    settings, run_settings = values[defaults], values[models.Running]
     fields = {field for test in model.tests for field in FIELDS[test.test]}
     wrong += [
         f"--set {name}: no test of this matrix has this setting; it belongs to {kinds_with(name)}"
@@ -163,19 +135,19 @@ def comparisons_of(model: MatrixFile) -> tuple[Comparison, ...]:
     )
 
 
-def expectations_of(expect: Sequence[ExpectSection] | None) -> tuple[Expectation, ...]:
+def expectations_of(expect: Sequence[models.ExpectSection] | None) -> tuple[Expectation, ...]:
     """The expectations of a file's ``expect``, one per quantity."""
     return tuple(bound for _, expectation in _expectations(expect) for bound in expectation)
 
 
 def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Faults: comparisons and expectations that apply to no cell (combination of settings) of the
-    matrix, and a ``target`` in a matrix without streams over TCP.
+    """Faults: comparisons and expectations that apply to no cell, and a ``target`` without TCP
+    streams.
     """
     if not model.compare and not model.expect and model.target is None:
         return
-    layers = layers_of(document, model, {})
-    cells = expansion(model.pairing_names, tuple(grids_of(model, layers, set()))).cells
+    layers = checks.layers_of(document, model, {})
+    cells = expansion(model.pairing_names, tuple(checks.grids_of(model, layers, set()))).cells
     plain = [{**cell.settings, "pairing": cell.pairing, "test": cell.test} for cell in cells]
     tcp = any(cell["test"] == "stream" and cell.get("protocol") == "TCP" for cell in plain)
     if model.target is not None and not tcp:
@@ -193,7 +165,7 @@ def idle(document: Document, model: MatrixFile) -> Iterator[Fault]:
 
 
 def unknown_kinds(
-    document: Document, expect: Sequence[ExpectSection] | None, kinds: Collection[str]
+    document: Document, expect: Sequence[models.ExpectSection] | None, kinds: Collection[str]
 ) -> Iterator[Fault]:
     """Faults: kinds of findings that do not exist; ``kinds`` are the known ones."""
     words = (*SEVERITIES, *kinds)
@@ -211,15 +183,15 @@ def _side(section: Any) -> dict[str, Level]:
 
 
 def _expectations(
-    expect: Sequence[ExpectSection] | None,
+    expect: Sequence[models.ExpectSection] | None,
 ) -> Iterator[tuple[int, tuple[Expectation, ...]]]:
     """Index of each section of ``expect``, and the expectations in the section."""
     for index, section in enumerate(expect or []):
-        yield index, section.expectations(_meant(section.when), _meant(section.unless))
-
-
-def _meant(section: Section | None) -> When:
-    return {} if section is None else meant_by(section)
+        when, unless = (
+            {} if cells is None else checks.meant_by(cells)
+            for cells in (section.when, section.unless)
+        )
+        yield index, section.expectations(when, unless)
 
 
 def load_matrix(
@@ -246,58 +218,52 @@ def load_matrix(
     document = read_document(path, faults)
     if "hosts" in document.data and not document.data.keys() & {"tests", "pairings", "title"}:
         raise UsageError(f"{path} is an inventory: name a matrix, and give this file with --hosts")
-    model = checked(document, faults, lambda: load_inventory(hosts_file or path))
+    model = checks.checked(document, faults, lambda: load_inventory(hosts_file or path))
     faults += idle(document, model)
     faults += () if kinds is None else unknown_kinds(document, model.expect, kinds)
     if faults:
         raise MatrixError(faults)
     override_set = overrides_of(overrides or {}, model)
     final_model = override_set.over(model)
-    layers = layers_of(document, final_model, override_set.settings)
-    _check_overrides([f.message for f in too_many(document, final_model, layers)], overrides)
-    grids = tuple(grids_of(final_model, layers, set(override_set.settings)))
+    layers = checks.layers_of(document, final_model, override_set.settings)
+    _check_overrides([f.message for f in checks.too_many(document, final_model, layers)], overrides)
+    grids = tuple(checks.grids_of(final_model, layers, set(override_set.settings)))
     if override_set.scale != 1:
         if all(grid.axes.get("count", (None,)) == (None,) for grid in grids):
             _check_overrides(["no test of this matrix has a `count`"], overrides)
-        grids = tuple(scaled(grid, override_set.scale) for grid in grids)
+        grids = tuple(checks.scaled(grid, override_set.scale) for grid in grids)
     if overrides:
         problems = expansion(model.pairing_names, grids).problems
-        _check_overrides(unknown_names(model, grids), overrides)
+        _check_overrides(checks.unknown_names(model, grids), overrides)
         _check_overrides([p.message for p in problems if p.kind == "setting"], overrides)
     return _matrix(document, final_model, grids, override_set.scale)
 
 
 def comparisons_in(matrix_text: str, file: str) -> tuple[Comparison, ...]:
-    """The comparisons in a matrix's text, not checked against its cells.
-
-    A report reads them again, because comparisons may be added to the matrix after the run. Raises
-    MatrixError if the text is not a matrix.
+    """The comparisons in a matrix's text, not checked against its cells: a report reads them again,
+    as they may be added after the run. Raises MatrixError if the text is not a matrix.
     """
-    return comparisons_of(_model_of(matrix_text, file))
+    document = load_document(matrix_text, file)
+    return comparisons_of(validate(document, models.model_for(document.data)))
 
 
 def expectations_in(
     matrix_text: str, file: str, kinds: Collection[str] | None = None
 ) -> tuple[Expectation, ...]:
-    """The expectations in a matrix's text, not checked against its cells.
-
-    ``kinds`` is the same as in ``load_matrix``. Raises MatrixError if the text is not a matrix, or
-    if it names an unknown kind.
+    """The expectations in a matrix's text, not checked against its cells. Raises MatrixError if it
+    is not a matrix, or names an unknown kind (``kinds`` as in ``load_matrix``).
     """
-    model = _model_of(matrix_text, file)
-    if kinds is not None and any(section.no for section in model.expect or ()):
-        faults = [*unknown_kinds(load_document(matrix_text, file), model.expect, kinds)]
-        if faults:
-            raise MatrixError(faults)
-    return expectations_of(model.expect)
-
-
-def _model_of(matrix_text: str, file: str) -> MatrixFile:
     document = load_document(matrix_text, file)
-    model = check(document, model_for(document.data))
-    if isinstance(model, list):
-        raise MatrixError([complaint.fault for complaint in model])
-    return model
+    model = validate(document, models.model_for(document.data))
+    return _known_expectations(document, model.expect, kinds)
+
+
+def _known_expectations(
+    document: Document, expect: Sequence[models.ExpectSection] | None, kinds: Collection[str] | None
+) -> tuple[Expectation, ...]:
+    if kinds is not None and (faults := [*unknown_kinds(document, expect, kinds)]):
+        raise MatrixError(faults)
+    return expectations_of(expect)
 
 
 def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scale: float) -> Matrix:
@@ -322,7 +288,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         link=link,
         pairings=tuple(model.pairing_names),
         grids=grids,
-        repeats=most_repeats(model),
+        repeats=checks.most_repeats(model),
         until=until,
         quiet=None if model.quiet is None else StealRule(**model.quiet.model_dump()),
         pause_s=model.pause,
@@ -346,7 +312,6 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
 
 
 def _mirrors(model: MatrixFile) -> Mapping[str, NamedMirror]:
-    """Name → mirror, for the section ``mirrors`` of a matrix."""
     return {
         name: NamedMirror(name, section.start, section.address, section.port, section.interface)
         for name, section in (model.mirrors or {}).items()
@@ -354,9 +319,8 @@ def _mirrors(model: MatrixFile) -> Mapping[str, NamedMirror]:
 
 
 def _check_overrides(wrong: Iterable[str], overrides: Mapping[str, str] | None) -> None:
-    """Raise UsageError if overrides make a valid matrix invalid.
-
-    Unused rules are not faults here, and cells that have become equal count as one cell.
+    """Raise UsageError if overrides make a valid matrix invalid. Unused rules are not faults here,
+    and cells that have become equal count as one cell.
     """
     options = " ".join(f"--set {name}={text}" for name, text in (overrides or {}).items())
     lines = [f"{options}: {message}" for message in dict.fromkeys(wrong)]
@@ -382,7 +346,7 @@ def _content(
         },
         "pairings": sorted(model.pairing_names),
         "tests": sorted((_test_content(grid) for grid in grids), key=_canonical),
-        "repeats": most_repeats(model),
+        "repeats": checks.most_repeats(model),
     }
     if until is not None:
         content["until"] = asdict(until)
@@ -439,32 +403,25 @@ def _canonical(content: Any) -> str:
 class ExpectFile(Section):
     """A file with expectations of a run and nothing else."""
 
-    expect: list[ExpectSection]
+    expect: list[models.ExpectSection]
 
 
 def load_expectations(path: Path, kinds: Collection[str] | None = None) -> tuple[Expectation, ...]:
-    """The expectations of a file.
-
-    ``kinds`` are the known kinds of findings; if it is ``None``, ``expect:`` may name any kind.
-    Raises UsageError if the file cannot be read or is a matrix without ``expect:``, and MatrixError
-    with every fault.
+    """The expectations of a file. Raises UsageError if it cannot be read or is a matrix without
+    ``expect:``, and MatrixError with every fault (``kinds`` as in ``load_matrix``).
     """
     document = read_document(path)
     model: ExpectFile | MatrixFile
     if "tests" in document.data:
-        model = validate(document, model_for(document.data))
+        model = validate(document, models.model_for(document.data))
         if not model.expect:
             raise UsageError(f"{path}: a matrix without `expect:`, so there is nothing to check")
     else:
-        section: Any = expect_section(frozenset(keys_of(document.data)))
+        section: Any = models.expect_section(frozenset(models.keys_of(document.data)))
         listed = Annotated[list[section], Field(min_length=1, max_length=100)]
         file_model = create_model("ExpectFile", __base__=ExpectFile, expect=(listed, ...))
         model = validate(document, file_model)
-    if kinds is not None and any(section.no for section in model.expect):
-        faults = [*unknown_kinds(document, model.expect, kinds)]
-        if faults:
-            raise MatrixError(faults)
-    return expectations_of(model.expect)
+    return _known_expectations(document, model.expect, kinds)
 
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -479,8 +436,7 @@ def names() -> tuple[str, ...]:
 
 def matrix_file(path: Path) -> Path:
     """``path`` if it is a file or looks like a path; otherwise the shipped matrix of that name.
-
-    Raises UsageError for a plain name that is neither a file nor a shipped matrix.
+    Raises UsageError if there is neither.
     """
     if path.exists() or path.suffix or path.name != str(path):
         return path
@@ -499,13 +455,11 @@ def _folder() -> Path:
 
 
 def inventory_for(matrix: Matrix, file: Path) -> Inventory:
-    """The inventory in ``file``, which may be the matrix itself.
-
-    Raises MatrixError for hosts that the inventory lacks and for settings that an echo cannot have.
-    Raises UsageError if the inventory cannot be read, or if an observed host has no agent.
+    """The inventory in ``file``. Raises MatrixError for hosts that it lacks and for settings that
+    an echo cannot have, UsageError if it cannot be read or an observed host has no agent.
     """
     inventory = load_inventory(file)
     refuse_unknown_hosts(matrix, inventory)
     inventory = inventory.observing(matrix.observe)
-    refuse_what_echoes_lack(matrix, inventory)
+    checks.refuse_what_echoes_lack(matrix, inventory)
     return inventory

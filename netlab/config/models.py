@@ -194,7 +194,6 @@ MAX_PAIRINGS = 20_000
 
 
 def _shape(value: object) -> str:
-    """The branch of a union that a value belongs to."""
     if isinstance(value, list):
         return "list"
     return "word" if isinstance(value, str) else "section"

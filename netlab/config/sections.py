@@ -17,19 +17,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, mod
 
 from netlab.config.document import Section, absent, did_you_mean
 from netlab.config.settings import WarmUp
+from netlab.experiment import variants
 from netlab.experiment.cells import Expectation, Of, What, When
-from netlab.experiment.variants import (
-    CONGESTION_DEFAULT,
-    KNOWN,
-    PLACEHOLDERS,
-    Change,
-    State,
-    Variants,
-    Words,
-    level_of,
-    recognized,
-    states_of,
-)
+from netlab.experiment.variants import Change, State, Variants, Words
 from netlab.kinds.groups import WORD
 from netlab.units import parse_bytes, parse_per_second, parse_rate, parse_seconds, parse_share
 
@@ -62,7 +52,6 @@ def _share_of(
 
 
 def _in(parse: Callable[[Any], float], unit: Of) -> Callable[[object], BoundOf]:
-    """A validator of a figure above 0."""
     return lambda value: (_positive(parse(_scalar(value)), value), unit)
 
 
@@ -400,9 +389,9 @@ class ChangeSection(Section):
     @model_validator(mode="after")
     def _has_known_placeholders(self) -> ChangeSection:
         for change in self.changes():
-            unknown = sorted(change.uses - PLACEHOLDERS)
+            unknown = sorted(change.uses - variants.PLACEHOLDERS)
             if unknown:
-                placeholders = ", ".join(f"{{{name}}}" for name in sorted(PLACEHOLDERS))
+                placeholders = ", ".join(f"{{{name}}}" for name in sorted(variants.PLACEHOLDERS))
                 raise ValueError(
                     f"{{{unknown[0]}}} is not a placeholder; the placeholders are {placeholders}"
                 )
@@ -412,7 +401,7 @@ class ChangeSection(Section):
         """Known setting → its names and values, in the order in which they are changed."""
         sysctl = {**(self.sysctl or {})}
         if self.congestion is not None:
-            sysctl[CONGESTION_DEFAULT] = self.congestion
+            sysctl[variants.CONGESTION_DEFAULT] = self.congestion
         single = {name: getattr(self, name) for name in ("mtu", "governor", "interrupts")}
         sections: dict[str, Mapping[str, str]] = {
             "sysctl": sysctl,
@@ -426,7 +415,7 @@ class ChangeSection(Section):
         """The changes, in the order in which they are made."""
         prefix: Words = ("sudo", "-n") if self.sudo else ()
         for name, values in self._known().items():
-            setting, wanted = KNOWN[name], tuple(values.items())
+            setting, wanted = variants.KNOWN[name], tuple(values.items())
             enter, check = (*prefix, *setting.enter(values)), setting.check(values)
             yield Change(enter, check, known=name, wanted=wanted, prefix=prefix)
         if self.enter is None:
@@ -444,7 +433,7 @@ def _known_command(words: Words) -> tuple[Words, str, Mapping[str, str]] | None:
     start = next((n for n, word in enumerate(words) if word in ("sysctl", "ethtool", "ip")), 0)
     if start and words[0] not in ("sudo", "doas"):
         return None
-    command = recognized(words[start:])
+    command = variants.recognized(words[start:])
     return None if command is None else (words[:start], *command)
 
 
@@ -494,12 +483,11 @@ def variants_of(section: Mapping[str, Mapping[str, StateSection]] | None) -> Var
 
 
 def fault_of_variant(level: str, groups: Mapping[str, Collection[str]]) -> str | None:
-    """What is wrong with a value of the axis ``variant``, as a sentence without a full stop.
-
-    Returns ``None`` if the value is valid. ``groups`` has the names of the states of each group.
+    """What is wrong with a value of the axis ``variant``; ``groups`` has the names of states by
+    group.
     """
     try:
-        states = states_of(level)
+        states = variants.states_of(level)
     except ValueError as error:
         return str(error)
     for group, state in states.items():
@@ -509,5 +497,5 @@ def fault_of_variant(level: str, groups: Mapping[str, Collection[str]]) -> str |
         if state not in groups[group]:
             near = did_you_mean(state, groups[group])
             return f"`{state}` is not a state of `{group}`{near}"
-    sorted_level = level_of(states)
+    sorted_level = variants.level_of(states)
     return None if level == sorted_level else f"sort the groups: `{sorted_level}`"

@@ -23,23 +23,12 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from netlab import units
 from netlab.config.document import Section
 from netlab.experiment import hosts
 from netlab.experiment.hosts import OS_NAMES
 from netlab.kinds import FIELDS, ROWS
 from netlab.trial.settings import CpuList, HostWord, NumberWithUnit, Or, Reader, SettingRow, Whole
-from netlab.units import (
-    format_bytes,
-    format_rate,
-    format_seconds,
-    format_share,
-    parse_bytes,
-    parse_per_second,
-    parse_rate,
-    parse_seconds,
-    parse_share,
-    plain_figures,
-)
 
 T = TypeVar("T")
 
@@ -49,16 +38,16 @@ _TEXT = {"type": "string", "pattern": "^[0-9.]"}
 
 
 _UNITS: Mapping[str, tuple[type, str, Callable[[Any], Any], Callable[[Any], str]]] = {
-    "bytes": (int, "integer", parse_bytes, format_bytes),
-    "seconds": (float, "number", parse_seconds, format_seconds),
-    "bits_per_second": (float, "number", parse_rate, format_rate),
+    "bytes": (int, "integer", units.parse_bytes, units.format_bytes),
+    "seconds": (float, "number", units.parse_seconds, units.format_seconds),
+    "bits_per_second": (float, "number", units.parse_rate, units.format_rate),
     "per_second": (
         float,
         "number",
-        parse_per_second,
-        lambda rate: f"{plain_figures(rate, 12)} a second",
+        units.parse_per_second,
+        lambda rate: f"{units.plain_figures(rate, 12)} a second",
     ),
-    "share": (float, "", parse_share, format_share),
+    "share": (float, "", units.parse_share, units.format_share),
 }
 """Unit → its type, its JSON type, its parser and its formatter."""
 
@@ -96,7 +85,6 @@ _CPU_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
 
 
 def _cpus_in(value: object) -> list[int]:
-    """CPU numbers from a number, a list of numbers, or a text such as ``0-3,8``."""
     if isinstance(value, int) and not isinstance(value, bool):
         return [value]
     if isinstance(value, list):

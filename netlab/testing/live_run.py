@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -36,10 +37,8 @@ class RunUnderTest:
     @cached_property
     def run(self) -> Run:
         """The run as read from its folder."""
-        try:
+        with _failing_plainly():
             return load(self.path)
-        except NetlabError as error:
-            _fail(error)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -48,23 +47,16 @@ class RunUnderTest:
 
     def check(self, baseline: str | Path | None = None, *, no_worse_by: float = 0.05) -> Checked:
         """Check every expectation of the matrix, and compare with a baseline run if there is one.
-
-        If no expectation mentions a baseline, the run may be worse than the baseline by at most
-        ``no_worse_by`` (a share).
+        If no expectation mentions a baseline, the run may be worse by at most ``no_worse_by`` (a
+        share).
         """
         from netlab.compare.check import check
         from netlab.report.text.findings import finding_sentences
 
         against = self.baseline if baseline is None else Path(baseline)
-        try:
-            return check(
-                self.run,
-                None if against is None else load(against),
-                no_worse_by=no_worse_by,
-                say=finding_sentences,
-            )
-        except NetlabError as error:
-            _fail(error)
+        with _failing_plainly():
+            before = None if against is None else load(against)
+            return check(self.run, before, no_worse_by=no_worse_by, say=finding_sentences)
 
     def assert_expected(
         self, baseline: str | Path | None = None, *, no_worse_by: float = 0.05
@@ -79,10 +71,8 @@ class RunUnderTest:
         """Compare every cell with its counterpart in a baseline run."""
         from netlab.compare.runs import compare_runs
 
-        try:
+        with _failing_plainly():
             return compare_runs(load(Path(baseline)), self.run)
-        except NetlabError as error:
-            _fail(error)
 
 
 def recorded(folder: Path, baseline: Path | None) -> RunUnderTest:
@@ -112,9 +102,8 @@ class Live:
         only: Sequence[str] = (),
         **settings: str,
     ) -> RunUnderTest:
-        """Measure a matrix and return the run; the test fails if a cell failed or a host is absent.
-
-        With ``--netlab-into``, an existing run is resumed as `netlab run` resumes it.
+        """Measure a matrix; the test fails if a cell failed or a host is absent. With ``--netlab-
+        into``, an existing run is resumed.
         """
         key = json.dumps([str(matrix), str(hosts), list(only), settings], sort_keys=True)
         if key not in self._measured:
@@ -144,14 +133,17 @@ class Live:
         )
         progress = Progress()
         try:
-            run(options, progress).raise_for_status()
-        except NetlabError as error:
-            _fail(error)
+            with _failing_plainly():
+                run(options, progress).raise_for_status()
         finally:
             progress.end()
         return RunUnderTest(folder, self.baseline)
 
 
-def _fail(error: NetlabError) -> NoReturn:
-    """Fail the test with the error's sentence, without a traceback."""
-    pytest.fail(str(error), pytrace=False)
+@contextmanager
+def _failing_plainly() -> Iterator[None]:
+    """An error fails the test with its sentence, without a traceback."""
+    try:
+        yield
+    except NetlabError as error:
+        pytest.fail(str(error), pytrace=False)

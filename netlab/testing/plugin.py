@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def netlab_run(request: pytest.FixtureRequest) -> RunUnderTest:
-    """A recorded run: from the marker ``netlab_run(folder)``, else ``--netlab-run``, else the ini
+    """A recorded run: of the marker ``netlab_run(folder)``, else ``--netlab-run``, else the ini
     file.
     """
     marker = request.node.get_closest_marker("netlab_run")

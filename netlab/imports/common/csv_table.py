@@ -298,8 +298,8 @@ def wrong_rate(text: str) -> Iterator[str]:
 
 
 def throughput(text: str) -> dict[str, Value]:
-    """A printed rate as values of a record: the exact rate, the text, and the size in bit/s of
-    one step in the last printed digit (for 94.1: 100,000 bit/s). An empty text has no values.
+    """A printed rate as values of a record: the exact rate, the text, and the size in bit/s of one
+    step in the last digit (for 94.1: 100,000). None for an empty text.
     """
     if not text:
         return {}
