@@ -9,12 +9,13 @@ the version 5.33-linux. Nothing shows which two outputs are of one test, so they
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from xml.parsers import expat
 
 from netlab.errors import MatrixError
+from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import NOT_RECORDED, fault_at
-from netlab.imports.common.tool_results import ToolResult, bounded, tool_importer
+from netlab.imports.common.tool_results import ToolResult
 from netlab.trial.record import Value
 
 _ROOT = "<netlab>"
@@ -49,7 +50,7 @@ class _NtttcpOutput:
         text = self.texts.get(path, "").strip()
         if not text or text.startswith("-"):
             return None  # -1 means that nothing was requested
-        number = bounded(float(text)) if _NUMBER.fullmatch(text) else None
+        number = tool_results.bounded(float(text)) if _NUMBER.fullmatch(text) else None
         if number is None:
             self.unread.append(f"`{path}` is left out: {text[:40]!r} is no number in range")
         return number
@@ -69,8 +70,9 @@ class _Reader:
         self._key = ""
         self._parts: list[str] = []
         self._size = 0
+        # A declaration is only allowed at the beginning of the text: blanks stand for it.
         match = _DECLARATION.match(text)
-        blank = "" if match is None else re.sub(r"[^\n]", " ", match[0])
+        blank = re.sub(r"[^\n]", " ", match[0]) if match else ""
         self._text = f"{_ROOT}{blank}{text[len(blank) :]}</netlab>"
         parser = expat.ParserCreate()
         parser.buffer_text = True
@@ -151,25 +153,23 @@ def _result(output: _NtttcpOutput, file: str) -> ToolResult:
         output.unread.append(
             f"version {output.version!r} is not known: read as far as it is understood"
         )
-    settings = dict(_settings(output))
+    settings = _settings(output)
     # An MB is 2^20 bytes on Windows and 10^6 on Linux, so the rate in MB/s is not read.
     rate = output.number("throughput Bps")
     if rate is not None:
         rate *= 8
     elif (megabits := output.number("throughput mbps")) is not None:
-        rate = bounded(1e6 * megabits)
+        rate = tool_results.bounded(1e6 * megabits)
     values: dict[str, Value] = {}
     reason: str | None = None
     detail: str | None = None
-    if rate is None:
-        reason, detail = NOT_RECORDED, "the output has no throughput"
-    elif rate == 0:
-        reason, detail = "no-traffic", "ntttcp counted no byte"
+    if not rate:
+        words = ("no-traffic", "ntttcp counted no byte")
+        reason, detail = (NOT_RECORDED, "the output has no throughput") if rate is None else words
     elif output.is_receiver:
-        values["throughput_bit_per_s"] = rate
-        elapsed_s = output.number("realtime")
-        if elapsed_s and elapsed_s < 1e7:
-            values["elapsed_ns"] = round(1e9 * elapsed_s)
+        elapsed_s = output.number("realtime") or 0
+        elapsed_ns = tool_results.in_ns(elapsed_s if elapsed_s < 1e7 else None)
+        values = tool_results.measured(throughput_bit_per_s=rate, elapsed_ns=elapsed_ns)
     else:
         values["sent_bit_per_s"] = rate
     if output.truth("parameters/latency_measurement"):
@@ -190,38 +190,37 @@ def _result(output: _NtttcpOutput, file: str) -> ToolResult:
     )
 
 
-def _settings(output: _NtttcpOutput) -> Iterator[tuple[str, Value]]:
+def _settings(output: _NtttcpOutput) -> dict[str, Value]:
     udp = output.truth("parameters/udp")
     if udp is None:
         output.unread.append("the output does not state whether it is of TCP or UDP")
-        return
-    yield "protocol", "UDP" if udp else "TCP"
-    yield "direction", "client-sends"
+        return {}
+
+    def number(path: str, most: float) -> float | None:
+        stated = output.number(path)
+        return stated if stated and stated <= most else None
+
     ipv6 = output.truth("parameters/use_ipv6")
-    if ipv6 is not None:
-        yield "ip_version", 6 if ipv6 else 4
+    run, warm_up = (number(f"parameters/{name}", 1e10) for name in ("run_time", "warmup_time"))
     per_second = 1 if output.is_linux else 1000  # seconds on Linux, milliseconds on Windows
-    for name, path in (("duration_s", "run_time"), ("warm_up_s", "warmup_time")):
-        number = output.number(f"parameters/{path}")
-        if number and number < 1e10:
-            yield name, number / per_second
     # On Linux, this parameter of a sender is the length of its send calls.
-    size_path = "parameters/send_socket_buff" if output.is_linux else "bufferLen"
-    size = output.number(size_path)
-    if size and size <= 2**40 and not output.is_receiver:
-        yield "message_bytes", int(size)
+    size = number("parameters/send_socket_buff" if output.is_linux else "bufferLen", 2**40)
     side = "recv" if output.is_receiver else "send"
-    buffer_bytes = None
-    if not output.is_linux:
-        buffer_bytes = output.number(f"parameters/{side}_socket_buff")
-    if buffer_bytes and buffer_bytes <= 2**40:
-        yield "socket_buffer_bytes", int(buffer_bytes)
+    buffer_bytes = None if output.is_linux else number(f"parameters/{side}_socket_buff", 2**40)
     connections = output.number("conns_tested") if output.is_linux else output.threads
-    if connections and connections <= 10**6:
-        yield "streams", int(connections)
+    return tool_results.requested(
+        protocol="UDP" if udp else "TCP",
+        direction="client-sends",
+        ip_version=None if ipv6 is None else 6 if ipv6 else 4,
+        duration_s=run and run / per_second,
+        warm_up_s=warm_up and warm_up / per_second,
+        message_bytes=int(size) if size and not output.is_receiver else None,
+        socket_buffer_bytes=buffer_bytes and int(buffer_bytes),
+        streams=int(connections) if connections and connections <= 10**6 else None,
+    )
 
 
-IMPORTER = tool_importer(
+IMPORTER = tool_results.tool_importer(
     parse_ntttcp,
     """Make a run folder out of the XML of ntttcp or ntttcp-for-linux, and its report.
 

@@ -79,13 +79,10 @@ class _NuttcpPart:
         unread: tuple[str, ...] = ()
         if line is not None and reason is None:
             # netlab has no columns for CPU times, retransmissions and the handshake's round trip.
-            values |= throughput(line.mbit_per_s)
-            if seconds := tool_results.bounded(
-                float(line.seconds), 0.0, tool_results.MAX_VALUE / 1e9
-            ):
-                values["elapsed_ns"] = round(1e9 * seconds)
+            seconds = tool_results.bounded(float(line.seconds), 0.0, tool_results.MAX_VALUE / 1e9)
+            elapsed = tool_results.measured(elapsed_ns=tool_results.in_ns(seconds))
             counts = tool_results.received_messages(line.packets, line.losses)
-            values |= counts
+            values = throughput(line.mbit_per_s) | elapsed | counts
             if not counts and line.losses is not None:
                 lost = f"{line.losses} lost of {line.packets} messages"
                 unread = (f"{lost} are left out: this cannot be",)

@@ -7,7 +7,6 @@ machine uses no cable, so it must not be averaged with the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
@@ -15,30 +14,7 @@ from netlab.errors import UsageError
 from netlab.experiment.hosts import named, role_of
 from netlab.imports import CommandOption, Importer
 from netlab.imports.common import csv_table
-from netlab.store.plan import PlannedCell
 from netlab.trial.record import Value
-
-
-@dataclass(frozen=True, slots=True)
-class PairRow:
-    """One row of the table."""
-
-    protocol: str
-    offered: str
-    """10^6 bit/s as printed; empty if the sender was not paced."""
-    client: str
-    server: str
-    printed: str
-    """The value as it was printed, empty where nothing was measured."""
-
-    @property
-    def cell(self) -> PlannedCell:
-        """The row's cell. It has only the settings in the table and no defaults of netlab."""
-        settings: dict[str, Value] = {"protocol": self.protocol}
-        if self.offered:
-            settings["rate_bit_per_s"] = float(csv_table.bit_per_s(self.offered))
-        pairing = named(self.server, self.client)
-        return csv_table.cell_of(pairing, "stream", settings, [self.protocol.lower()])
 
 
 def import_pairs(
@@ -68,10 +44,11 @@ def import_pairs(
     for row in rows:
         one_machine = one_of.get(row.server, row.server) == one_of.get(row.client, row.client)
         values: dict[str, Value] = {"same_host": one_machine, **csv_table.throughput(row.printed)}
-        record = csv_table.record_of(
-            row.cell, values, printed=row.printed, server=row.server, client=row.client
+        records.append(
+            csv_table.record_of(
+                row.cell, values, printed=row.printed, server=row.server, client=row.client
+            )
         )
-        records.append(record)
     cells = [row.cell for row in rows]
     return csv_table.write_run(into, source, cells, records, content={"machines": one_of})
 
@@ -83,6 +60,16 @@ def _wrong_host(text: str) -> Iterator[str]:
         yield str(error)
 
 
+def _row(_: int, texts: Mapping[str, str]) -> csv_table.PrintedRow:
+    protocol, server, client = (texts[name] for name in ("protocol", "server", "client"))
+    settings: dict[str, Value] = {"protocol": protocol}
+    if offered := texts.get("offered_mbit_per_s"):  # empty if the sender was not paced
+        settings["rate_bit_per_s"] = float(csv_table.bit_per_s(offered))
+    pairing = named(server, client)
+    cell = csv_table.cell_of(pairing, "stream", settings, [protocol.lower()])
+    return csv_table.PrintedRow(cell, texts["mbit_per_s"], server, client)
+
+
 FORM = csv_table.Form(
     {
         "protocol": csv_table.wrong_protocol,
@@ -91,13 +78,7 @@ FORM = csv_table.Form(
         "server": _wrong_host,
         "mbit_per_s": csv_table.wrong_rate,
     },
-    row=lambda _, texts: PairRow(
-        protocol=texts["protocol"],
-        offered=texts.get("offered_mbit_per_s", ""),
-        client=texts["client"],
-        server=texts["server"],
-        printed=texts["mbit_per_s"],
-    ),
+    row=_row,
     key=lambda row: row.cell.key,
     optional={"offered_mbit_per_s"},
 )

@@ -35,19 +35,12 @@ MIN_ELAPSED_S, MAX_ELAPSED_S = Decimal(10) ** -9, Decimal(10**7)
 class Repeat:
     """One row of the table."""
 
-    test: str
-    """A key of ``TESTS``."""
-    message_bytes: int
-    messages: int
+    place: tuple[str, int, int]
+    """What all repeats of a cell share: a key of ``TESTS``, message size in bytes, messages."""
     trial: int
     printed: str
     """The elapsed seconds as printed; empty if nothing was measured."""
     lost_packets: int | None
-
-    @property
-    def place(self) -> tuple[str, int, int]:
-        """The values that all repeats of one cell share."""
-        return self.test, self.message_bytes, self.messages
 
 
 def import_repeats(
@@ -124,9 +117,7 @@ FORM = csv_table.Form(
         "lost_packets": lambda _: (),
     },
     row=lambda _, texts: Repeat(
-        test=texts["test"],
-        message_bytes=int(texts["message_bytes"]),
-        messages=int(texts["messages"]),
+        place=(texts["test"], int(texts["message_bytes"]), int(texts["messages"])),
         trial=int(texts["trial"]),
         printed=texts["elapsed_s"],
         lost_packets=int(texts["lost_packets"]) if texts.get("lost_packets") else None,
@@ -145,15 +136,13 @@ def _cells(
     for place in dict.fromkeys(row.place for row in rows):
         word, message_bytes, messages = place
         test, protocol = TESTS[word]
-        settings: dict[str, Value] = {
-            "protocol": protocol,
-            "message_bytes": message_bytes,
-            "count": messages,
-        }
         own = max(row.trial for row in rows if row.place == place)
-        words = (protocol.lower(), str(message_bytes), "auto")
         cells[place] = csv_table.cell_of(
-            pairing, test, settings, words, None if own == repeats else own
+            pairing,
+            test,
+            {"protocol": protocol, "message_bytes": message_bytes, "count": messages},
+            (protocol.lower(), str(message_bytes), "auto"),
+            None if own == repeats else own,
         )
     return cells
 
@@ -166,19 +155,20 @@ def _values(row: Repeat, cell: PlannedCell) -> dict[str, Value]:
     """
     elapsed_ns = int(Decimal(row.printed) * 10**9)
     values: dict[str, Value] = {"elapsed_ns": elapsed_ns, "printed_elapsed_s": row.printed}
+    _, message_bytes, messages = row.place
     loss_count = row.lost_packets
     if loss_count is not None:
         values["lost_messages"] = loss_count
-    arrived = row.messages - (loss_count or 0)
+    arrived = messages - (loss_count or 0)
     if cell.test == "round_trip":
         values["transactions"] = arrived
         values["transactions_per_s"] = arrived * 10**9 / elapsed_ns
         if not loss_count:
             values |= {"rtt_count": arrived, "rtt_mean_ns": elapsed_ns / arrived}
         return values
-    values["sent_messages"] = row.messages
+    values["sent_messages"] = messages
     if loss_count is not None or cell.settings["protocol"] == "TCP":
-        values["throughput_bit_per_s"] = 8 * row.message_bytes * arrived * 10**9 / elapsed_ns
+        values["throughput_bit_per_s"] = 8 * message_bytes * arrived * 10**9 / elapsed_ns
     return values
 
 

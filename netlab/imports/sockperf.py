@@ -9,7 +9,7 @@ understood.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 
 from netlab.imports.common import tool_results
@@ -56,7 +56,6 @@ _KNOWN = re.compile(r"(2\.[789]|3\.[0-9]|3\.10)([^0-9].*)?")
 _WHOLE_END = re.compile(r"(?:\.[0-9]{3}|[.)]|usec|sec\])\Z")
 """How a complete line ends; it shows whether a last line without a line feed is complete."""
 
-_MEBI = 2**20
 _UNSUPPORTED_OPTION = "It could be that this option is not"
 """After an error that contains these words, sockperf continues."""
 
@@ -174,14 +173,13 @@ def _result(output: _SockperfOutput, file: str) -> ToolResult:
     if output.addresses > 1:
         output.remark(f"the server has {output.addresses} addresses: only the first is named")
     is_throughput = not output.is_answered and "mean" not in output.parts
-    settings = {} if output.is_server else dict(_settings(output, is_throughput=is_throughput))
-    values = dict(_sender_counts(output) if is_throughput else _round_trips(output))
+    settings = {} if output.is_server else _settings(output, is_throughput=is_throughput)
+    values = _sender_counts(output) if is_throughput else _round_trips(output)
     reason, detail = _failure(output, values)
     return ToolResult(
         file=file,
         test="stream" if is_throughput else "round_trip",
         server=output.part("address", 2),
-        client="",
         settings=settings,
         values=values if reason is None else {},
         reason=reason,
@@ -202,61 +200,57 @@ def _failure(output: _SockperfOutput, values: Mapping[str, Value]) -> tuple[str 
     return NOT_RECORDED, "sockperf printed no rate and no mean latency above 0"
 
 
-def _settings(output: _SockperfOutput, *, is_throughput: bool) -> Iterator[tuple[str, Value]]:
+def _settings(output: _SockperfOutput, *, is_throughput: bool) -> dict[str, Value]:
     if "address" not in output.parts:
-        return
-    yield "protocol", output.part("address", 4)
-    if version := tool_results.ip_version_of(output.part("address", 2)):
-        yield "ip_version", version
-    else:
+        return {}
+    version = tool_results.ip_version_of(output.part("address", 2))
+    if version is None:
         output.remark("the server is no address of IP")
-    if is_throughput:
-        yield "direction", "client-sends"
-    if size := int(output.part("sizes", 1) or 0):
-        yield "message_bytes", size
-    if rate := int(output.part("sizes", 2) or 0):
-        yield "message_rate_per_s", float(rate)
-    if warm_up_ms := int(output.part("total", 2) or 0):
-        yield "warm_up_s", warm_up_ms / 1000
-    if burst := int(output.part("summary", 1) or 0):
-        yield "outstanding", burst
+    return tool_results.requested(
+        protocol=output.part("address", 4),
+        ip_version=version,
+        direction="client-sends" if is_throughput else None,
+        message_bytes=int(output.part("sizes", 1) or 0),
+        message_rate_per_s=float(output.part("sizes", 2) or 0),
+        warm_up_s=int(output.part("total", 2) or 0) / 1000,
+        outstanding=int(output.part("summary", 1) or 0),
+    )
 
 
-def _sender_counts(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
+def _sender_counts(output: _SockperfOutput) -> dict[str, Value]:
     """What the sender counted; the output does not state what arrived.
 
     Mbps are 2^20 bits per second, and Gbps are 1000 times as much. A figure with nine decimals is
     in Mbps, even where sockperf (up to 3.7) prints Gbps after it.
     """
+    values: dict[str, Value] = {}
     if count := output.part("count", 1):
-        yield "sent_messages", int(count)
-    word = output.part("bandwidth", 2)
-    if not word:
-        return
-    decimals = len(word.partition(".")[2])
-    factor = 1000 if output.part("bandwidth", 1) == "G" and decimals == 3 else 1
-    rate = tool_results.bounded(float(Decimal(word) * factor * _MEBI))
-    if rate is None:
-        output.remark(f"the bandwidth is left out: {word!r} is out of range")
-    elif rate > 0:
-        yield "sent_bit_per_s", rate
+        values["sent_messages"] = int(count)
+    if word := output.part("bandwidth", 2):
+        decimals = len(word.partition(".")[2])
+        factor = 1000 if output.part("bandwidth", 1) == "G" and decimals == 3 else 1
+        rate = tool_results.bounded(float(Decimal(word) * factor * 2**20))
+        if rate is None:
+            output.remark(f"the bandwidth is left out: {word!r} is out of range")
+        values |= tool_results.requested(sent_bit_per_s=rate)
+    return values
 
 
-def _round_trips(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
+def _round_trips(output: _SockperfOutput) -> dict[str, Value]:
     """The figures of the valid duration. netlab has no columns for deviations and for the
     percentiles 25, 75 and 99.999.
     """
-    if count := int(output.part("valid", 3) or 0):
-        yield "transactions", count
-    if seconds := Decimal(output.part("valid", 1) or 0):
-        yield "elapsed_ns", round(seconds * 10**9)
+    values = tool_results.requested(
+        transactions=int(output.part("valid", 3) or 0),
+        elapsed_ns=tool_results.in_ns(Decimal(output.part("valid", 1) or 0)),
+    )
     names = ("lost_messages", "duplicate_messages", "reordered_messages")
     for group, name in enumerate(names, 1):
         if word := output.part("dropped", group):
-            yield name, int(word)
+            values[name] = int(word)
     mean = Decimal(output.part("mean", 2) or 0)
     if not mean:
-        return
+        return values
     messages, answers = (int(output.part("total", group) or 0) for group in (4, 5))
     if messages > 2 * answers > 0:
         output.remark(
@@ -265,20 +259,15 @@ def _round_trips(output: _SockperfOutput) -> Iterator[tuple[str, Value]]:
         )
     # sockperf prints half of a round trip as its latency, unless --full-rtt asks for round trips.
     unit_ns = 1000 if output.part("mean", 1) == "rtt" else 2000
-    yield "rtt_mean_ns", float(mean * unit_ns)
-    figures = {
-        "rtt_min_ns": output.extremes.get("MIN"),
-        "rtt_max_ns": output.extremes.get("MAX"),
-        **{
-            column: output.percentiles.get(share)
-            for share, column in tool_results.PERCENTILES.items()
-        },
-    }
-    for column, figure in figures.items():
+    values["rtt_mean_ns"] = float(mean * unit_ns)
+    shares = {column: output.percentiles.get(p) for p, column in tool_results.PERCENTILES.items()}
+    least, most = (output.extremes.get(word) for word in ("MIN", "MAX"))
+    for column, figure in {"rtt_min_ns": least, "rtt_max_ns": most, **shares}.items():
         if figure is not None:
-            yield column, round(Decimal(figure) * unit_ns)
-    if "MIN" not in output.extremes:
+            values[column] = round(Decimal(figure) * unit_ns)
+    if least is None:
         output.remark("the output ends early: it has no shortest latency")
+    return values
 
 
 IMPORTER = tool_results.tool_importer(

@@ -8,7 +8,6 @@ digit. Settings that the table does not have (duration, TCP options) stay unknow
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Unpack
@@ -18,38 +17,6 @@ from netlab.imports import CommandOption, Importer
 from netlab.imports.common import csv_table
 from netlab.kinds import Stream
 from netlab.store.plan import PlannedCell
-from netlab.trial.record import Value
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """One row of a printed table."""
-
-    line: int
-    """Number of the row's line in the file, from 1."""
-    pairing: str
-    protocol: str
-    message_bytes: int
-    socket_buffer_bytes: int
-    printed: str
-    """The value as it was printed, empty where nothing was measured."""
-
-    @property
-    def cell(self) -> PlannedCell:
-        """The row's cell. It has only the settings in the table and no defaults of netlab."""
-        setup = Stream(
-            protocol="TCP" if self.protocol == "TCP" else "UDP",
-            message_bytes=self.message_bytes,
-            socket_buffer_bytes=self.socket_buffer_bytes,
-            duration_s=None,
-        )
-        key = Cell(pairing=self.pairing, test="stream", setup=setup).key
-        settings: dict[str, Value] = {
-            "protocol": self.protocol,
-            "message_bytes": self.message_bytes,
-            "socket_buffer_bytes": self.socket_buffer_bytes,
-        }
-        return PlannedCell(key, self.pairing, "stream", settings)
 
 
 def import_table(csv_path: Path, into: Path, **context: Unpack[csv_table.TableContext]) -> Path:
@@ -60,12 +27,11 @@ def import_table(csv_path: Path, into: Path, **context: Unpack[csv_table.TableCo
     """
     source = csv_table.read_source(csv_path, **context)
     rows = source.rows(FORM)
-    cells = [row.cell for row in rows]
     records = [
-        csv_table.record_of(cell, csv_table.throughput(row.printed), printed=row.printed)
-        for row, cell in zip(rows, cells, strict=True)
+        csv_table.record_of(row.cell, csv_table.throughput(row.printed), printed=row.printed)
+        for row in rows
     ]
-    return csv_table.write_run(into, source, cells, records, content={})
+    return csv_table.write_run(into, source, [row.cell for row in rows], records, content={})
 
 
 def import_mapped_table(
@@ -96,16 +62,25 @@ COLUMNS: Mapping[str, csv_table.Wrong] = {
     "socket_buffer_bytes": lambda text: csv_table.wrong_whole(text, 2**31 - 1, "number of bytes"),
     "mbit_per_s": csv_table.wrong_rate,
 }
+
+
+def _row(_: int, texts: Mapping[str, str]) -> csv_table.PrintedRow:
+    protocol = texts["protocol"]
+    sizes = {name: int(texts[name]) for name in ("message_bytes", "socket_buffer_bytes")}
+    setup = Stream(
+        protocol="TCP" if protocol == "TCP" else "UDP",
+        message_bytes=sizes["message_bytes"],
+        socket_buffer_bytes=sizes["socket_buffer_bytes"],
+        duration_s=None,
+    )
+    key = Cell(pairing=texts["pairing"], test="stream", setup=setup).key
+    cell = PlannedCell(key, texts["pairing"], "stream", {"protocol": protocol, **sizes})
+    return csv_table.PrintedRow(cell, texts["mbit_per_s"])
+
+
 FORM = csv_table.Form(
     COLUMNS,
-    row=lambda line, texts: TableRow(
-        line=line,
-        pairing=texts["pairing"],
-        protocol=texts["protocol"],
-        message_bytes=int(texts["message_bytes"]),
-        socket_buffer_bytes=int(texts["socket_buffer_bytes"]),
-        printed=texts["mbit_per_s"],
-    ),
+    row=_row,
     key=lambda row: row.cell.key,
     across=lambda texts: (
         ("message_bytes", sentence)

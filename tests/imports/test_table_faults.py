@@ -173,4 +173,5 @@ def test_a_plain_decimal_in_a_table_is_read_exactly(
 ) -> None:
     (row,) = parse(f"{HEADER}\nWL,{protocol},{size},8192,{value:f}\n", "t.csv", FORM)
     assert Decimal(row.printed) == value
-    assert (row.protocol, row.message_bytes) == (protocol, size)
+    assert row.cell.settings["protocol"] == protocol
+    assert row.cell.settings["message_bytes"] == size

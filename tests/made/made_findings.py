@@ -83,7 +83,9 @@ def figures() -> Figures:
     """(pairing, protocol, message size) → Mbit/s by socket buffer, 16 to 64 KiB."""
     columns: Figures = {}
     for row in parse(TABLE.read_text("utf-8"), "t", FORM):
-        column = columns.setdefault((row.pairing, row.protocol, row.message_bytes), [])
+        settings = row.cell.settings
+        key = (row.cell.pairing, str(settings["protocol"]), int(str(settings["message_bytes"])))
+        column = columns.setdefault(key, [])
         column.append(float(row.printed) if row.printed else None)
     return columns
 

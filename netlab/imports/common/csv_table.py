@@ -68,6 +68,17 @@ class Form(Generic[Row]):
     """Returns the faults that depend on several columns, as pairs of column and sentence."""
 
 
+@dataclass(frozen=True, slots=True)
+class PrintedRow:
+    """A row with one figure. Its cell has only the settings in the table, no defaults of netlab."""
+
+    cell: PlannedCell
+    printed: str
+    """Empty where nothing was measured."""
+    server: str = ""
+    client: str = ""
+
+
 def fault_at(file: str, line: int, column: int, sentence: str, name: str = "") -> MatrixError:
     """The error for one fault in a file. ``name``: of the column or the key, if there is one."""
     return MatrixError([Fault(file, line, column, name, sentence)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,6 +14,7 @@ from netlab.config.document import Document, Section, did_you_mean, read_documen
 from netlab.errors import Fault, MatrixError
 from netlab.imports.common import csv_table, mapped_values
 from netlab.imports.common.tool_results import ToolResult
+from netlab.kinds import SETUPS
 from netlab.trial.record import Value
 
 TESTS = Literal["stream", "round_trip", "connect"]
@@ -54,9 +56,8 @@ Word = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 def _text(value: Any) -> Any:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, int | float) else value
+    text = str(value) if isinstance(value, int | float) else value
+    return text.lower() if isinstance(value, bool) else text
 
 
 Constant = Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=200)]
@@ -98,9 +99,8 @@ def read_column_map(path: Path) -> ColumnMap:
         raise MatrixError(faults)
     columns = []
     for name, column in model.columns.items():
-        known_column = mapped_values.columns_of_test(model.test)[name]
-        unit = column.unit or known_column.unit
-        read = mapped_values.text_reader(name, known_column, unit, model.decimal)
+        unit = column.unit or mapped_values.columns_of_test(model.test)[name].unit
+        read = mapped_values.text_reader(model.test, name, unit, model.decimal)
         columns.append(MappedColumn(name, column.heading.strip(), unit, read))
     return ColumnMap(
         content=document.data,
@@ -146,9 +146,7 @@ def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
 
 
 def _absences(model: ColumnMapModel) -> Iterator[str]:
-    """The faults of the set of columns: a column that a result needs is missing, or columns exclude
-    each other.
-    """
+    """A column that a result needs is missing, or columns exclude each other."""
     sources = {*model.columns, *model.values}
     if "pairing" in sources and sources & {"server", "client"}:
         yield "pairing and the names of the hosts exclude each other: keep one of them"
@@ -156,8 +154,7 @@ def _absences(model: ColumnMapModel) -> Iterator[str]:
         yield "name a column for pairing, or columns for server and client"
     if "protocol" not in sources:
         yield "protocol is missing; if all rows have the same, state it in `values`"
-    columns = mapped_values.columns_of_test(model.test).items()
-    measured_names = {name for name, column in columns if not column.is_setting}
+    measured_names = mapped_values.columns_of_test(model.test).keys() - SETUPS[model.test].names()
     if not measured_names & model.columns.keys() - {*mapped_values.HOSTS, mapped_values.TIME}:
         yield "no column has a measured value, such as throughput_bit_per_s"
 
@@ -244,21 +241,21 @@ def _values(
 def _result(
     file: str, column_map: ColumnMap, values: Mapping[str, Value], texts: Mapping[str, str]
 ) -> ToolResult:
-    known_columns = mapped_values.columns_of_test(column_map.test)
-    settings = {name: value for name, value in values.items() if known_columns[name].is_setting}
+    names = SETUPS[column_map.test].names()
+    settings = {name: value for name, value in values.items() if name in names}
     of_record = {*settings, *mapped_values.HOSTS, mapped_values.TIME}
     measured = {name: value for name, value in values.items() if name not in of_record}
     is_blank = measured.keys().isdisjoint(texts)
     column = next((column for column in column_map.columns if column.name == THROUGHPUT), None)
     if column is not None and texts[THROUGHPUT] not in column_map.blanks:
-        entry = mapped_values.table_number(
+        digits, factor = mapped_values.table_number(
             texts[THROUGHPUT], "bit/s", column.unit, column_map.decimal
         )
         # One step in the last printed digit.
-        step = entry.factor.scaleb(int(entry.number.as_tuple().exponent))
+        step = factor.scaleb(int(Decimal(digits).as_tuple().exponent))
         measured["printed_step_bit_per_s"] = csv_table.plain_number(step)
-        if entry.factor == 10**6:
-            measured["printed_mbit_per_s"] = entry.digits
+        if factor == 10**6:
+            measured["printed_mbit_per_s"] = digits
     return ToolResult(
         file=file,
         test=column_map.test,

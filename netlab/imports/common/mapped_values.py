@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from typing import get_args
@@ -68,46 +67,13 @@ Read = Callable[[str], Value | None]
 ValueError with a sentence for the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class MappableColumn:
-    """A column of netlab that a table can give."""
-
-    column: Column
-    is_setting: bool
-
-    @property
-    def unit(self) -> str:
-        """The column's unit in netlab; empty for a word or a count."""
-        return self.column.unit
-
-
-@dataclass(frozen=True, slots=True)
-class TableNumber:
-    """A number of a table, and its unit."""
-
-    digits: str
-    """As written, with a decimal point."""
-    factor: Decimal
-    """How many of netlab's units equal the unit of the number."""
-
-    @property
-    def number(self) -> Decimal:
-        """The number in the table's unit."""
-        return Decimal(self.digits)
-
-    @property
-    def exact(self) -> Decimal:
-        """The number in netlab's unit."""
-        return self.number * self.factor
-
-
 @cache
-def columns_of_test(test: str) -> Mapping[str, MappableColumn]:
+def columns_of_test(test: str) -> Mapping[str, Column]:
     """The columns that a table can give for a kind of test, settings first."""
     settings = SETUPS[test].names()
     all_columns = {**columns_of([test]), JITTER: describe(JITTER)}
     return {
-        name: MappableColumn(column, name in settings)
+        name: column
         for name, column in sorted(all_columns.items(), key=lambda item: item[0] not in settings)
         if name in (*settings, *HOSTS, TIME)
         or (column.dtype != "string" and name not in _OF_NETLAB and not name.startswith("printed_"))
@@ -116,35 +82,37 @@ def columns_of_test(test: str) -> Mapping[str, MappableColumn]:
 
 def constant_value(test: str, name: str, text: str) -> Value | None:
     """The value of a column that is the same in every row. Returns and raises as ``Read`` does."""
-    known_column = columns_of_test(test)[name]
-    return text_reader(name, known_column, known_column.unit, ".")(text)
+    return text_reader(test, name, columns_of_test(test)[name].unit, ".")(text)
 
 
-def text_reader(name: str, known: MappableColumn, unit: str, decimal: str) -> Read:
+def text_reader(test: str, name: str, unit: str, decimal: str) -> Read:
     """The function that reads the texts of a column; numbers without a unit are in ``unit``."""
     if name in _READ:
         return _READ[name]
-    if known.column.dtype == "boolean":
+    column = columns_of_test(test)[name]
+    if column.dtype == "boolean":
         return _truth
-    if known.is_setting:
-        return _setting(name, known, unit, decimal)
+    if name in SETUPS[test].names():
+        return _setting(name, column, unit, decimal)
 
     def measured(text: str) -> Value:
-        exact = table_number(text, known.unit, unit, decimal).exact
-        limit = MAX_RATE if known.unit == "bit/s" else MAX_VALUE
+        exact = _exact(text, column.unit, unit, decimal)
+        limit = MAX_RATE if column.unit == "bit/s" else MAX_VALUE
         if exact > limit:
-            raise ValueError(f"{shown(text)} is more than {limit} {known.unit}".rstrip())
-        if known.unit == "bit/s" and not exact:
+            raise ValueError(f"{shown(text)} is more than {limit} {column.unit}".rstrip())
+        if column.unit == "bit/s" and not exact:
             raise ValueError("0 is not a throughput; leave the field empty if nothing was measured")
-        if known.column.dtype == "Int64":
-            return _whole(text, exact) if known.unit in ("", "byte") else round(exact)
+        if column.dtype == "Int64":
+            return _whole(text, exact) if column.unit in ("", "byte") else round(exact)
         return plain_number(exact)
 
     return measured
 
 
-def table_number(text: str, known_unit: str, unit: str, decimal: str) -> TableNumber:
-    """The number in a text. A unit in the text is used instead of ``unit``, the column's unit."""
+def table_number(text: str, known_unit: str, unit: str, decimal: str) -> tuple[str, Decimal]:
+    """The number in a text, with a decimal point, and how many of netlab's units equal its unit. A
+    unit in the text is used instead of ``unit``, the column's unit.
+    """
     match = _QUANTITY.fullmatch(text.replace(",", ".", 1) if decimal == "," else text)
     if match is None:
         hint = ""
@@ -158,10 +126,15 @@ def table_number(text: str, known_unit: str, unit: str, decimal: str) -> TableNu
     if own_unit and own_unit not in factors:
         units = f"; known units: {', '.join(factors)}" if factors else "; this column has no unit"
         raise ValueError(f"{shown(text)}: {own_unit} is not a unit here{units}")
-    return TableNumber(match[1], factors.get(own_unit, Decimal(1)))
+    return match[1], factors.get(own_unit, Decimal(1))
 
 
-def _setting(name: str, known: MappableColumn, unit: str, decimal: str) -> Read:
+def _exact(text: str, known_unit: str, unit: str, decimal: str) -> Decimal:
+    digits, factor = table_number(text, known_unit, unit, decimal)
+    return Decimal(digits) * factor
+
+
+def _setting(name: str, column: Column, unit: str, decimal: str) -> Read:
     row = ROWS[name]
     words: tuple[Value, ...] = get_args(row.type)
     absent_word = row.reads.word if isinstance(row.reads, Or) else None
@@ -177,7 +150,7 @@ def _setting(name: str, known: MappableColumn, unit: str, decimal: str) -> Read:
             raise ValueError(f"{shown(text)} is not one of {', '.join(map(str, words))}")
         if row.type is str:
             return text
-        exact = table_number(text, known.unit, unit, decimal).exact
+        exact = _exact(text, column.unit, unit, decimal)
         if isinstance(numbers, Whole | NumberWithUnit):
             least, most = numbers.least, numbers.most
             if not least <= exact <= most:

@@ -87,7 +87,7 @@ def with_settings(results: Iterable[ToolResult], texts: Mapping[str, str]) -> li
         columns = columns_of_test(result.test)
         added: dict[str, Value] = {}
         for name, text in texts.items():
-            if name not in columns or not columns[name].is_setting:
+            if name not in columns or name not in SETUPS[result.test].names():
                 continue
             used_names.add(name)
             try:
