@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal
 
-from netlab.messages import Message, _
+from netlab.messages import _
 
 Protocol = Literal["TCP", "UDP"]
 IpVersion = Literal[4, 6]
@@ -45,7 +45,6 @@ class Link:
     rate_bit_per_s: float
     """Bit rate of the line at layer 1, without the overhead of its line code."""
     mtu_bytes: int
-    """Length of the largest IP packet."""
     vlan: bool = False
     """Whether frames carry an 802.1Q tag."""
     hops: int = 0
@@ -152,7 +151,7 @@ def ceiling_share(
     Raises ValueError for sizes that the protocol or the MTU does not allow.
     """
     if message_bytes < 1:
-        raise ValueError(_no_payload(message_bytes))
+        raise ValueError(_("a message of {size} bytes carries no payload", size=message_bytes))
     if protocol == "UDP":
         packets = fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version)
         return Fraction(
@@ -160,11 +159,8 @@ def ceiling_share(
         )
     if protocol != "TCP":
         raise ValueError(f"{protocol}: neither TCP nor UDP")
-    most = mss_of(mtu_bytes, ip_version=ip_version, timestamps=timestamps)
-    mss = most if mss_bytes is None else mss_bytes
-    if not 1 <= mss <= most:
-        raise ValueError(_impossible_mss(mss, mtu_bytes, most))
-    return Fraction(mss, packet_wire_bytes(mss + mtu_bytes - most, vlan=vlan))
+    mss, headers = _segment(mss_bytes, mtu_bytes, ip_version=ip_version, timestamps=timestamps)
+    return Fraction(mss, packet_wire_bytes(mss + headers, vlan=vlan))
 
 
 _cached_share = lru_cache(maxsize=4096)(ceiling_share)
@@ -216,12 +212,8 @@ def packets(
     if protocol == "UDP":
         return fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version)
     if message_bytes < 1:
-        raise ValueError(_no_payload(message_bytes))
-    most = mss_of(mtu_bytes, ip_version=ip_version, timestamps=timestamps)
-    mss = most if mss_bytes is None else mss_bytes
-    if not 1 <= mss <= most:
-        raise ValueError(_impossible_mss(mss, mtu_bytes, most))
-    headers = mtu_bytes - most
+        raise ValueError(_("a message of {size} bytes carries no payload", size=message_bytes))
+    mss, headers = _segment(mss_bytes, mtu_bytes, ip_version=ip_version, timestamps=timestamps)
     full_segments, last = divmod(message_bytes, mss)
     return (*([headers + mss] * full_segments), *([headers + last] if last else []))
 
@@ -243,18 +235,12 @@ def transfer_wire_bytes(packet_bytes: Sequence[int], *, vlan: bool = False, cabl
 def transfer_floor_bytes(
     packet_bytes: Sequence[int], *, vlan: bool = False, cables: int = 1
 ) -> int:
-    """Lower bound of the byte times to transfer these IP packets, in any order.
+    """Lower bound of ``transfer_wire_bytes`` for these IP packets in any order.
 
-    Byte times are counted at the rate of one cable, which all packets pass. Each further cable adds
-    the time of the shortest frame, which may be the last frame and is forwarded only after it has
-    arrived whole. The gap after the last frame does not count. The result is at most the result of
-    ``transfer_wire_bytes``, which takes the time of the first frame instead. ValueError without a
-    packet or a cable.
+    Each further cable adds the time of the shortest frame, which may be the last frame.
     """
-    if not packet_bytes or cables < 1:
-        raise ValueError("there must be at least one packet and one cable")
-    wire = [packet_wire_bytes(size, vlan=vlan) for size in packet_bytes]
-    return sum(wire) - GAP_BYTES + (cables - 1) * (min(wire) - GAP_BYTES)
+    shortest_first = sorted(packet_bytes)
+    return transfer_wire_bytes(shortest_first, vlan=vlan, cables=cables)
 
 
 def frames_per_s(rate_bit_per_s: float, frame_bytes: int) -> float:
@@ -298,14 +284,19 @@ def _check_mtu(mtu_bytes: int, ip_version: IpVersion) -> None:
         )
 
 
-def _no_payload(message_bytes: int) -> Message:
-    return _("a message of {size} bytes carries no payload", size=message_bytes)
-
-
-def _impossible_mss(mss_bytes: int, mtu_bytes: int, most_bytes: int) -> Message:
-    return _(
-        "an MSS of {mss} bytes: MTU {mtu} allows 1 to {most}",
-        mss=mss_bytes,
-        mtu=mtu_bytes,
-        most=most_bytes,
-    )
+def _segment(
+    mss_bytes: int | None, mtu_bytes: int, *, ip_version: IpVersion, timestamps: bool
+) -> tuple[int, int]:
+    """The effective MSS, by default the largest, and the length of a segment's headers."""
+    most = mss_of(mtu_bytes, ip_version=ip_version, timestamps=timestamps)
+    mss = most if mss_bytes is None else mss_bytes
+    if not 1 <= mss <= most:
+        raise ValueError(
+            _(
+                "an MSS of {mss} bytes: MTU {mtu} allows 1 to {most}",
+                mss=mss,
+                mtu=mtu_bytes,
+                most=most,
+            )
+        )
+    return mss, mtu_bytes - most

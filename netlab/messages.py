@@ -24,7 +24,6 @@ class Message(str):
     writes numbers, and days (of type ``date``; ISO 8601 in English), in the form of its language.
     Other values are names and stay unchanged."""
     begins: bool
-    """Whether it begins a sentence."""
 
     __slots__ = ("begins", "id", "many", "number", "values")
 

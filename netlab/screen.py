@@ -32,7 +32,9 @@ def screen_of(stream: TextIO | None) -> Screen:
     """The screen of a stream, found again in each call: a window may have become narrower."""
     terminal = is_terminal(stream)
     colours = terminal and not os.environ.get("NO_COLOR") and draws(stream)
-    return Screen((_columns_variable() or _columns(stream)) if terminal else None, colours)
+    text = os.environ.get("COLUMNS", "")
+    columns = int(text) if text.isascii() and text.isdecimal() else 0
+    return Screen((columns or _columns(stream)) if terminal else None, colours)
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -46,11 +48,6 @@ def is_terminal(stream: TextIO | None) -> bool:
 def draws(stream: TextIO | None) -> bool:
     """Whether a progress bar can be drawn: the stream is a terminal that can rewrite a line."""
     return is_terminal(stream) and os.environ.get("TERM", "") not in ("dumb", "unknown")
-
-
-def _columns_variable() -> int | None:
-    text = os.environ.get("COLUMNS", "")
-    return int(text) or None if text.isascii() and text.isdecimal() else None
 
 
 def _columns(stream: TextIO | None) -> int | None:

@@ -40,7 +40,6 @@ def excerpt(text: str, most: int = EXCERPT_CHARACTERS) -> str:
 LEAST_COLUMNS = 20
 """In a narrower terminal lines are not wrapped: the result would be unreadable."""
 BETWEEN = "  "
-"""The gap between two columns."""
 _HANG = "  "
 _TROUBLE = re.compile(
     r"^netlab:|(?<=: )failed(?=:)"
@@ -102,11 +101,11 @@ def table_lines(
 
 def with_colours(text: str) -> str:
     """The text with failures in red and warnings in yellow."""
-    return "\n".join(_TROUBLE.sub(_coloured, line) for line in text.split("\n"))
 
+    def coloured(match: re.Match[str]) -> str:
+        return f"{_YELLOW if match[1] else _RED}{match[0]}{_PLAIN}"
 
-def _coloured(match: re.Match[str]) -> str:
-    return f"{_YELLOW if match[1] else _RED}{match[0]}{_PLAIN}"
+    return "\n".join(_TROUBLE.sub(coloured, line) for line in text.split("\n"))
 
 
 def _sum(widths: Sequence[int]) -> int:
@@ -154,9 +153,7 @@ def _cut(line: str, width: int, hang: str = _HANG) -> Iterator[str]:
         yield line
         return
     bare = line.lstrip(" ")
-    indent = line[: len(line) - len(bare)]
-    indent = indent[: width // 2]
-    now = indent
+    now = indent = line[: len(line) - len(bare)][: width // 2]
     for word in bare.split(" "):
         has_word = bool(now.strip(" "))
         if has_word and columns_of(f"{now} {word}") > width:

@@ -13,31 +13,15 @@ from decimal import Decimal, localcontext
 
 _NUMBER = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,2}))?"
 _QUANTITY = re.compile(rf"{_NUMBER}\s*([A-Za-zµμ%/]*)", re.ASCII)
-_LONGEST = 40
-"""Maximum number of characters; nobody writes a longer quantity."""
+_LONGEST = 40  # maximum number of characters; nobody writes a longer quantity
 
-_BYTES = {
-    "": 1,
-    "B": 1,
-    "byte": 1,
-    "bytes": 1,
-    "KiB": 1024,
-    "MiB": 1024**2,
-    "GiB": 1024**3,
-    "kB": 1000,
-    "MB": 1000**2,
-    "GB": 1000**3,
+_BYTES = dict.fromkeys(("", "B", "byte", "bytes"), 1) | {
+    **{f"{letter}iB": 1024**power for power, letter in enumerate("KMG", 1)},
+    **{f"{letter}B": 1000**power for power, letter in enumerate("kMG", 1)},
 }
-_SECONDS = {
-    "": Decimal(1),
-    "s": Decimal(1),
-    "ms": Decimal("1e-3"),
-    "us": Decimal("1e-6"),
-    "µs": Decimal("1e-6"),
-    "μs": Decimal("1e-6"),
-    "ns": Decimal("1e-9"),
-    "min": Decimal(60),
-    "h": Decimal(3600),
+_SECONDS = {"": Decimal(1), "s": Decimal(1), "min": Decimal(60), "h": Decimal(3600)} | {
+    unit: Decimal(10) ** -power
+    for unit, power in (("ms", 3), ("us", 6), ("µs", 6), ("μs", 6), ("ns", 9))
 }
 _PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _RATES = {
@@ -70,10 +54,7 @@ def parse_bytes(value: str | int) -> int:
         raise ValueError(
             f"{_shown(value)} is not a size: write {number}{letter}B (bytes) or {number}{letter}bit"
         )
-    factor = _factor(_BYTES, unit)
-    size = None if factor is None else _times(number, factor)
-    if size is None:
-        raise ValueError(f"{_shown(value)} is not {_A_SIZE}")
+    size = _scaled(value, number, _BYTES, unit, _A_SIZE)
     if size != size.to_integral_value():
         raise ValueError(f"{_shown(value)} is not a whole number of bytes")
     return int(size)
@@ -88,10 +69,7 @@ def parse_seconds(value: str | float) -> float:
         number, unit = _split(part, _A_TIME)
         if unit in ("m", "M"):
             raise ValueError(f"{_shown(value)}: m is not a unit of time: write min or ms")
-        factor = _factor(_SECONDS, unit)
-        if factor is None:
-            raise ValueError(f"{_shown(value)} is not {_A_TIME}")
-        total += _times(number, factor)
+        total += _scaled(value, number, _SECONDS, unit, _A_TIME)
     return float(total)
 
 
@@ -105,19 +83,13 @@ def parse_rate(value: str | float) -> float:
         prefix = unit.partition("B")[0]
         raise ValueError(f"{_shown(value)} reads as bytes per second: write {number}{prefix}bit/s")
     plain = unit.removesuffix("ps") + "it" if unit.endswith("bps") else unit
-    factor = _factor(_RATES, plain)
-    if factor is None:
-        raise ValueError(f"{_shown(value)} is not {_A_RATE}")
-    return float(_times(number, factor))
+    return float(_scaled(value, number, _RATES, plain, _A_RATE))
 
 
 def parse_per_second(value: str | float) -> float:
     """``5000``, ``5000/s`` or ``5k/s`` in 1/s. Raises ValueError with a message for the user."""
     number, unit = _split(value, _A_NUMBER_PER_SECOND)
-    factor = _factor(_PER_SECOND, unit)
-    if factor is None:
-        raise ValueError(f"{_shown(value)} is not {_A_NUMBER_PER_SECOND}")
-    return float(_times(number, factor))
+    return float(_scaled(value, number, _PER_SECOND, unit, _A_NUMBER_PER_SECOND))
 
 
 def parse_share(value: str | float) -> float:
@@ -208,18 +180,21 @@ def _split(value: str | float, quantity: str) -> tuple[str, str]:
     return match[1] + (f"e{match[2]}" if match[2] else ""), match[3]
 
 
-def _factor(factors: Mapping[str, int] | Mapping[str, Decimal], unit: str) -> int | Decimal | None:
-    """The factor of ``unit``, or of the one unit that differs from it only in case."""
-    if unit in factors:
-        return factors[unit]
+def _scaled(
+    value: str | float,
+    number: str,
+    factors: Mapping[str, int] | Mapping[str, Decimal],
+    unit: str,
+    quantity: str,
+) -> Decimal:
+    """A number times the factor of its unit, or of the one unit that differs only in case."""
     alike = [factor for name, factor in factors.items() if name.lower() == unit.lower()]
-    return alike[0] if len(alike) == 1 else None
-
-
-def _times(number: str, factor: int | Decimal) -> Decimal:
+    alike = [factors[unit]] if unit in factors else alike
+    if len(alike) != 1:
+        raise ValueError(f"{_shown(value)} is not {quantity}")
     with localcontext() as context:
         context.prec = 60
-        return Decimal(number) * factor
+        return Decimal(number) * alike[0]
 
 
 def _shown(value: object) -> str:

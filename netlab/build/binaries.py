@@ -32,7 +32,6 @@ _NO_LIBC = re.compile(
     r"(fatal error|error): '?<?(stdio|stdint|stdlib|string|errno|sys/types|features|stddef)\.h>?'?"
     r"( file)?:? (No such file|not found)"
 )
-"""Message of gcc and clang about a missing header of the C library."""
 BUILD_S = 900.0
 """Time limit of a build. zig first compiles a C library, which takes up to a minute, and several
 minutes on a busy machine."""
@@ -45,10 +44,8 @@ OnEvent = Callable[[str], None] | None
 class Sources:
     """The probe's sources, and the folder for what is built from them."""
 
-    folder: Path
-    """Folder with the Makefile; nothing is written there."""
-    into: Path
-    """Folder for what is built; may not exist yet."""
+    folder: Path  # folder with the Makefile; nothing is written there
+    into: Path  # folder for what is built; may not exist yet
 
     @classmethod
     def of_checkout(cls, folder: Path) -> Sources:
@@ -110,10 +107,8 @@ def run_make(folder: Path, into: Path, words: Sequence[str] = ()) -> str:
 class Target:
     """A system and processor that a binary runs on."""
 
-    os: str
-    """A letter, as in the inventory."""
-    architecture: str
-    """As the probe's ``hello`` names it: ``x86_64`` or ``aarch64``."""
+    os: str  # a letter, as in the inventory
+    architecture: str  # as the probe's ``hello`` names it: ``x86_64`` or ``aarch64``
 
     @property
     def system(self) -> str:
@@ -174,10 +169,8 @@ MINGW = "x86_64-w64-mingw32-gcc"
 class Compiler:
     """A compiler that builds the probe for a target."""
 
-    name: str
-    """With the version: another version gives other bytes."""
-    words: tuple[str, ...]
-    """Arguments for make, besides the target."""
+    name: str  # with the version: another version gives other bytes
+    words: tuple[str, ...]  # arguments for make, besides the target
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +181,8 @@ class Built:
     target: Target
     path: Path
     compiler: str
-    seconds: float | None
-    """None if the program existed already."""
-    said: str = ""
-    """Messages of make and the compiler."""
+    seconds: float | None  # None if the program existed already
+    said: str = ""  # messages of make and the compiler
 
 
 def cache_folder() -> Path:
@@ -289,7 +280,6 @@ def _cache_path(
 
 
 PACKAGE = Path(__file__).resolve().parent.parent
-"""netlab's own folder."""
 
 CHECKOUT = PACKAGE.parent / "probes"
 """The probe's sources, next to netlab's folder."""
@@ -423,13 +413,18 @@ def build_all(
     probes = []
     for target in targets:
         probe = build(built_from, target, on_event)
-        if into is not None:  # everybody may run the copy
-            place = into / target.name / target.file_name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(probe.path, place)
-            place.chmod(0o755)
+        if into is not None:
+            copied(probe.path, into / target.name / target.file_name)
         probes.append(probe)
     return tuple(probes)
+
+
+def copied(probe: Path, place: Path) -> Path:
+    """Copy a probe so that everybody may run it; return its path."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(probe, place)
+    place.chmod(0o755)
+    return place
 
 
 def as_table(probes: Sequence[Built], width: int | None = None) -> str:

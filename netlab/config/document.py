@@ -27,7 +27,6 @@ from netlab.errors import Fault, MatrixError, UsageError
 MAX_BYTES = 1 << 20
 """Maximum size of a text in bytes of UTF-8."""
 MAX_DEPTH = 32
-"""Maximum depth of nesting."""
 MAX_NODES = 20_000
 """Maximum number of values; an alias counts as many values as its anchor has."""
 TOO_LARGE = "the file is larger than 1 MiB, which is the limit"
@@ -50,18 +49,14 @@ class Node:
     """One value with its position. Aliases share their anchor's node."""
 
     line: int
-    """Line in the text, from 1."""
-    column: int
-    """Column in the line, from 1."""
+    column: int  # column in the line, from 1
     scalar: str | int | float | bool | None = None
     items: list[Node] | None = None
-    """The items of a sequence."""
     entries: dict[str, tuple[Node, Node]] | None = None
     """The entries of a mapping: nodes of key and value, by key."""
     size: int = 1
     """Number of values in it, itself included; an alias counts as many as its anchor has."""
-    height: int = 1
-    """Number of levels of nesting in it, itself included."""
+    height: int = 1  # number of levels of nesting in it, itself included
 
     def add(self, child: Node) -> None:
         """Count a child."""
@@ -121,8 +116,7 @@ class _Builder:
     """Turns events into nodes; faults are collected."""
 
     file: str
-    originals: dict[int, str]
-    """Private-use character → the character for which it stands."""
+    originals: dict[int, str]  # private-use character → the character for which it stands
     faults: list[Fault] = field(default_factory=list)
     anchors: dict[str, Node | None] = field(default_factory=dict)
     """Name → its node; ``None`` while the anchor's own value is being read."""
@@ -355,7 +349,6 @@ class Document:
     """A YAML file: its text, its data (plain dicts, lists and scalars), and their positions."""
 
     file: str
-    """Name of the file in faults."""
     text: str
     data: dict[str, Any]
     root: Node

@@ -63,11 +63,8 @@ class Overrides:
     """Overrides by name, with values as the file would have them."""
 
     settings: Mapping[str, Any]
-    """Settings of the tests."""
-    running: Mapping[str, Any]
-    """How the matrix is run, and its pairings."""
-    scale: float
-    """Factor for every ``count``."""
+    running: Mapping[str, Any]  # how the matrix is run, and its pairings
+    scale: float  # factor for every ``count``
 
     def over(self, model: MatrixFile) -> MatrixFile:
         """The model with these overrides. If one of ``repeats`` and ``until`` is set, the other one

@@ -13,8 +13,7 @@ from typing import Any
 SCHEMA_FILE = Path(__file__).parents[1] / "matrix.schema.json"
 """The first line of each matrix names this file. A test checks that the file is up to date."""
 
-_COLUMNS = 100
-"""Maximum length of a line. A longer part has a line for each of its items."""
+_COLUMNS = 100  # of a line; a longer part has a line for each of its items
 
 _STEPS = {
     "description": "Evenly spaced values, both ends included.",

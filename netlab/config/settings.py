@@ -33,8 +33,7 @@ from netlab.trial.settings import CpuList, HostWord, NumberWithUnit, Or, Reader,
 T = TypeVar("T")
 
 
-_TEXT = {"type": "string", "pattern": "^[0-9.]"}
-"""JSON Schema of a number with a unit as text."""
+_TEXT = {"type": "string", "pattern": "^[0-9.]"}  # JSON Schema of a number with a unit as text
 
 
 _UNITS: Mapping[str, tuple[type, str, Callable[[Any], Any], Callable[[Any], str]]] = {
@@ -343,7 +342,6 @@ SETTINGS_OF: Mapping[str, tuple[Setting, ...]] = {
     test: tuple(setting for setting in SETTINGS if setting.field in fields)
     for test, fields in FIELDS.items()
 }
-"""The settings that each kind of test takes."""
 
 
 def kinds_with(name: str) -> str:

@@ -23,7 +23,6 @@ from netlab.trial.record import Value, utc_text
 PORT = 5001
 """The port of a server, unless another is requested."""
 End = tuple[str, int]
-"""Address and port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +49,12 @@ class Iperf2Stream:
     protocol: str
     client: End
     server: End
-    is_sender: bool
-    """Whether the side that printed the stream is the sender."""
-    first: int
-    """The line of the file where it begins."""
+    is_sender: bool  # whether the side that printed the stream is the sender
+    first: int  # the line of the file where it begins
     last: int
     lines: int = 0
     whole: Iperf2Figures | None = None
-    report: Iperf2Figures | None = None
-    """The receiver's figures, printed by the sender."""
+    report: Iperf2Figures | None = None  # the receiver's figures, printed by the sender
     sent_messages: int | None = None
     mss_bytes: int = 0
     started_at: str = ""
@@ -85,11 +81,9 @@ class Iperf2Block:
     is_client: bool
     is_text: bool
     protocol: str = ""
-    address: str = ""
-    """The address to which a client connects."""
+    address: str = ""  # the address to which a client connects
     port: int = PORT
-    flows: int = 0
-    """Number of streams, if iperf stated it; otherwise 0."""
+    flows: int = 0  # number of streams, if iperf stated it; otherwise 0
     settings: dict[str, Value] = field(default_factory=dict)
     streams: list[Iperf2Stream] = field(default_factory=list)
     sums: list[tuple[int, Iperf2Figures]] = field(default_factory=list)
@@ -98,8 +92,7 @@ class Iperf2Block:
 
 
 BOTH_WAYS = "a test in both directions is not read"
-_SHOWN = 5
-"""At most this many lines that are not understood are quoted; the rest are only counted."""
+_SHOWN = 5  # at most this many lines that are not understood are quoted; the rest are only counted
 
 _NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)"
 _LABEL = r"\[ {0,8}(\*?)(SUM(?:-[0-9]{1,6})?|[0-9]{1,9})\] {0,8}"
@@ -424,7 +417,6 @@ _REASONS: Mapping[str, str] = {
     "broken pipe": "peer-vanished",
     "permission denied": "permission-denied",
 }
-"""Words in an error of iperf → the reason."""
 
 
 @dataclass(slots=True)
@@ -432,8 +424,7 @@ class _Iperf2Test:
     """The streams of a test."""
 
     streams: list[Iperf2Stream]
-    sums: int
-    """How many rows SUM came before the test."""
+    sums: int  # how many rows SUM came before the test
     last: int = 0
     names: set[str] = field(default_factory=set)
     total: Iperf2Figures | None = None

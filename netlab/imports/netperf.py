@@ -102,12 +102,10 @@ class NetperfOutput:
     """What one output states. ``unread`` has sentences about what is not understood."""
 
     first: int
-    """Number of its first line in the file."""
     banner: Mapping[str, str]
     """Parts of the output's first line: ``title``, ``client``, ``server``, ``family`` (of
     addresses) and ``flags``; empty if the output has no such line."""
     fields: dict[str, str] = field(default_factory=dict)
-    """Key of omni → its text."""
     unread: list[str] = field(default_factory=list)
     started_at: str = ""
     error: str = ""

@@ -39,29 +39,23 @@ _REASONS = {
     "already in use": "address-in-use",
     "interrupt": "interrupted",
 }
-"""Words in an error of nuttcp → the reason."""
 
 _PARSED = "megabytes="
-"""The beginning of a line of ``-fparse``."""
 
-_SHOWN = 3
-"""At most this many lines that are not understood are quoted; the rest are only counted."""
+_SHOWN = 3  # at most this many lines that are not understood are quoted; the rest are only counted
 
 
 @dataclass(slots=True)
 class _NuttcpLine:
     """The figures of a line, as texts."""
 
-    megabytes: str
-    """Of 2^20 bytes."""
+    megabytes: str  # of 2^20 bytes
     seconds: str
     mbit_per_s: str
     protocol: str
-    is_whole: bool
-    """Whether the line states the whole test, and not an interval."""
+    is_whole: bool  # whether the line states the whole test, and not an interval
     losses: int | None = None
-    packets: int | None = None
-    """nuttcp computes it from rounded amounts."""
+    packets: int | None = None  # nuttcp computes it from rounded amounts
 
 
 @dataclass(slots=True)

@@ -38,8 +38,7 @@ class Repeat:
     place: tuple[str, int, int]
     """What all repeats of a cell share: a key of ``TESTS``, message size in bytes, messages."""
     trial: int
-    printed: str
-    """The elapsed seconds as printed; empty if nothing was measured."""
+    printed: str  # the elapsed seconds as printed; empty if nothing was measured
     lost_packets: int | None
 
 

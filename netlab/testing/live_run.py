@@ -32,7 +32,6 @@ class RunUnderTest:
 
     path: Path
     baseline: Path | None = None
-    """The baseline, unless a test names another one."""
 
     @cached_property
     def run(self) -> Run:
@@ -86,10 +85,8 @@ def recorded(folder: Path, baseline: Path | None) -> RunUnderTest:
 class Live:
     """Measures matrices for tests, each once per session; it keeps the runs that it measured."""
 
-    root: Path
-    """Folder to which file names are relative."""
+    root: Path  # folder to which file names are relative
     into: Path
-    """Folder of the run folders."""
     hosts: Path | None
     baseline: Path | None
     _measured: dict[str, RunUnderTest] = field(default_factory=dict)

@@ -49,7 +49,6 @@ _FLOW = re.compile(r"\A(?:to_server_)?(?:to_client_)?")
 
 Row = TypeVar("Row")
 Wrong = Callable[[str], Iterable[str]]
-"""A function that returns the faults of a value, as sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,6 @@ class Form(Generic[Row]):
     """Two rows with the same key are duplicates."""
     same: str = "the same cell"
     optional: Collection[str] = ()
-    """Columns that may be missing."""
     across: Callable[[Mapping[str, str]], Iterable[tuple[str, str]]] = lambda _: ()
     """Returns the faults that depend on several columns, as pairs of column and sentence."""
 

@@ -25,9 +25,7 @@ class MappedColumn:
     """A column of the table that netlab reads."""
 
     name: str
-    """Name of the column in netlab."""
-    heading: str
-    """Heading of the column in the table, without surrounding spaces."""
+    heading: str  # heading of the column in the table, without surrounding spaces
     unit: str
     """Unit of the numbers that have no unit of their own in the table; empty if the column has no
     unit."""
@@ -38,13 +36,10 @@ class MappedColumn:
 class ColumnMap:
     """How a table of any form is read."""
 
-    content: Mapping[str, Any]
-    """The file's data, as plain JSON data."""
+    content: Mapping[str, Any]  # the file's data, as plain JSON data
     test: str
-    separator: str
-    """One character, between the fields of a row."""
-    decimal: str
-    """A decimal point or comma."""
+    separator: str  # one character, between the fields of a row
+    decimal: str  # a decimal point or comma
     blanks: frozenset[str]
     """Texts that mean that nothing was measured; the empty text is one of them."""
     columns: tuple[MappedColumn, ...]
