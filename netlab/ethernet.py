@@ -57,9 +57,8 @@ def ip_version_of(settings: Mapping[str, Any]) -> IpVersion:
 
 
 def above_tolerance(*, imported: bool) -> float:
-    """How far clock errors alone can raise a figure above a ceiling, as a share of the ceiling: two
-    crystals and a clock's resolution give less than 0.001; the clock of a printed table
-    (``imported``) has hundredths of a second.
+    """How far clock errors alone can raise a figure above a ceiling, as a share: two crystals give
+    less than 0.001; the clock of a printed table (``imported``) has hundredths of a second.
     """
     return 0.002 if imported else 0.001
 
@@ -75,11 +74,9 @@ def packet_wire_bytes(ip_packet_bytes: int, *, vlan: bool = False) -> int:
 
 
 def fragments(message_bytes: int, *, mtu_bytes: int, ip_version: IpVersion = 4) -> tuple[int, ...]:
-    """Sizes of the IP packets of one UDP message in bytes, headers included, in order.
-
-    A message that fits into the MTU is one packet. Otherwise every fragment except the last carries
-    a multiple of 8 bytes. Raises ValueError for a message that UDP cannot carry and for an
-    impossible MTU.
+    """Sizes of the IP packets of one UDP message in bytes, headers included, in order. Every
+    fragment except the last carries a multiple of 8 bytes. Raises ValueError for a message that UDP
+    cannot carry and for an impossible MTU.
     """
     _check_mtu(mtu_bytes, ip_version)
     most = MAX_DATAGRAM_BYTES[ip_version]
@@ -104,8 +101,7 @@ def fragments(message_bytes: int, *, mtu_bytes: int, ip_version: IpVersion = 4) 
 
 def best_udp_message(mtu_bytes: int, *, ip_version: IpVersion = 4) -> int:
     """The UDP message size with the highest throughput on a link, in bytes: one frame, or as many
-    full fragments as a message can have, which share one UDP header but waste the part of the MTU
-    that is not a multiple of 8 bytes.
+    full fragments as possible, which share a header but waste what is no multiple of 8 bytes.
     """
     one_frame = mtu_bytes - IP_BYTES[ip_version] - UDP_BYTES
     header = IP_BYTES[ip_version] + FRAGMENT_HEADER_BYTES[ip_version]
@@ -235,9 +231,8 @@ def transfer_wire_bytes(packet_bytes: Sequence[int], *, vlan: bool = False, cabl
 def transfer_floor_bytes(
     packet_bytes: Sequence[int], *, vlan: bool = False, cables: int = 1
 ) -> int:
-    """Lower bound of ``transfer_wire_bytes`` for these IP packets in any order.
-
-    Each further cable adds the time of the shortest frame, which may be the last frame.
+    """Lower bound of ``transfer_wire_bytes`` for these IP packets in any order: each further cable
+    adds the time of the shortest frame, which may be the last one.
     """
     shortest_first = sorted(packet_bytes)
     return transfer_wire_bytes(shortest_first, vlan=vlan, cables=cables)

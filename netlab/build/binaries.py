@@ -63,9 +63,8 @@ def sources_of(folder: Path) -> Iterator[Path]:
 
 
 def run_make(folder: Path, into: Path, words: Sequence[str] = ()) -> str:
-    """Run ``make WORDS`` in ``folder`` with the output in ``into``; return what make and the
-    compiler say. Raises UsageError, which says how to install a missing program, or NetlabError
-    with the errors.
+    """Run ``make WORDS`` in ``folder`` with the output in ``into``; return its messages. Raises
+    UsageError for a missing program, or NetlabError with the compiler's errors.
     """
     if shutil.which("make") is None:
         raise UsageError(
@@ -223,8 +222,7 @@ def build(
     compiler: Compiler | None = None,
 ) -> Built:
     """The probe for a target, as in a release, kept in ``sources.into/TARGET`` under a hash of the
-    sources and the compiler, so that an earlier branch need not build again. Errors as in
-    ``run_make``.
+    sources and the compiler. Errors as in ``run_make``.
     """
     compiler = compiler or compiler_for(target)
     place = _cache_path(sources, target, compiler, target.file_name)
@@ -403,9 +401,8 @@ def targets_named(names: Sequence[str]) -> tuple[Target, ...]:
 def build_all(
     targets: Sequence[Target], into: Path | None, on_event: OnEvent = None
 ) -> tuple[Built, ...]:
-    """Build each target's probe, and copy it to ``into/TARGET``. The probe for this machine is
-    static like the others, with the same bytes wherever it is built. Raises UsageError if sources
-    or a compiler are missing.
+    """Build each target's probe, static and with the same bytes wherever it is built, and copy it
+    to ``into/TARGET``. Raises UsageError if sources or a compiler are missing.
     """
     built_from = sources()
     for target in targets:

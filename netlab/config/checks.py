@@ -52,10 +52,7 @@ Layer = dict[str, Any]
 
 
 def layers_of(document: Document, model: MatrixFile, overrides: Mapping[str, Any]) -> list[Layer]:
-    """The merged settings of each test in the order of the file, the test's own settings first.
-
-    Settings that a kind of test does not take are ignored.
-    """
+    """The merged settings that each test takes, in the order of the file, the test's own first."""
     defaults = _given(document, model.defaults, ("defaults",))
     every: Layer = {"variant": [*every_level(model.variants)]} if model.variants else {}
     merged: list[Layer] = []
@@ -226,9 +223,7 @@ def _size(layer: Mapping[str, Any]) -> int:
 
 
 def grids_of(model: MatrixFile, layers: list[Layer], overridden: set[str]) -> Iterator[Grid]:
-    """The tests as grids.
-
-    Rules do not change settings named in ``overridden``, except a replacement that translates the
+    """The tests as grids. Rules do not change settings in ``overridden``, unless they translate the
     value: UDP gets 64512 instead of 65536, even if the 65536 came from ``--set``.
     """
     tests: list[Any] = list(model.tests)
@@ -305,11 +300,9 @@ def levels_of(value: Any) -> tuple[Level, ...]:
 def checked(
     document: Document, faults: list[Fault], inventory: Callable[[], Inventory]
 ) -> MatrixFile:
-    """The model of a file that is valid by itself, without the overrides of ``--set``.
-
-    In the model, ``pairings`` is a list. If the file says "every host with every other",
-    ``inventory`` is called to get the hosts. ``faults`` are the faults found so far. Raises
-    MatrixError with these faults and all further ones, UsageError if the inventory cannot be read.
+    """The model of a file that is valid without overrides, with ``pairings`` as a list; the hosts
+    come from ``inventory`` if the file says "every host with every other". Raises MatrixError with
+    the ``faults`` found so far and all others, UsageError if the inventory cannot be read.
     """
     model = _with_pairings(_model(document, faults), document, inventory)
     is_complete = not faults
@@ -419,9 +412,8 @@ def _unknown_levels(document: Document, model: MatrixFile) -> Iterator[Fault]:
 
 
 def _faults_of_definitions(document: Document, model: MatrixFile) -> Iterator[Fault]:
-    """Faults: a mirror that no test names, and a link whose MTU is below one that a variant sets.
-
-    The wire ceilings of all cells are calculated from the link's MTU: none may exceed it.
+    """Faults: a mirror that no test names, and a link whose MTU, from which all wire ceilings are
+    calculated, is below one that a variant sets.
     """
     values: Any = (getattr(section, "mirror", None) for _path, section in sections(model))
     used = {name for value in values for name in levels_of(value)}

@@ -264,13 +264,10 @@ def _known_expectations(
 
 
 def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scale: float) -> Matrix:
-    link = None
-    if model.link is not None:
-        link = Link(model.link.rate, model.link.mtu, model.link.vlan, model.link.hops)
+    of, goal = model.link, model.target
+    link = None if of is None else Link(of.rate, of.mtu, of.vlan, of.hops)
+    target = None if goal is None else LongPath(goal.rtt, goal.rate)
     until = None if model.until is None else StopRule(**model.until.model_dump())
-    target = None
-    if model.target is not None:
-        target = LongPath(model.target.rtt, model.target.rate)
     content = _content(model, link, until, grids, scale)
     own_repeats: dict[Cell, int] = {}
     if any(grid.repeats is not None for grid in grids):
@@ -367,15 +364,11 @@ def _test_content(grid: Grid) -> dict[str, Any]:
     if grid.repeats is not None:
         content["repeats"] = grid.repeats
     for kind, action in (("replace", "with"), ("exclude", ""), ("override", "set")):
-        rules = [
-            {"when": {name: _plain(levels) for name, levels in rule.when.items()}}
-            | (
-                {action: {name: _plain([level]) for name, level in rule.then.items()}}
-                if action
-                else {}
-            )
-            for rule in getattr(grid, kind)
-        ]
+        rules = []
+        for rule in getattr(grid, kind):
+            rules.append({"when": {name: _plain(levels) for name, levels in rule.when.items()}})
+            if action:
+                rules[-1][action] = {name: _plain([level]) for name, level in rule.then.items()}
         if rules:
             content[kind] = rules
     return content
@@ -383,14 +376,8 @@ def _test_content(grid: Grid) -> dict[str, Any]:
 
 def _plain(levels: Iterable[Level]) -> Any:
     """A single level unchanged (``None`` if the host decides), several levels as a sorted list."""
-    sorted_levels = sorted(
-        levels, key=lambda level: (level is not None, str(type(level)), level or 0)
-    )
-    return (
-        sorted_levels[0]
-        if len(sorted_levels) == 1
-        else ["auto" if v is None else v for v in sorted_levels]
-    )
+    ordered = sorted(levels, key=lambda level: (level is not None, str(type(level)), level or 0))
+    return ordered[0] if len(ordered) == 1 else ["auto" if v is None else v for v in ordered]
 
 
 def _canonical(content: Any) -> str:

@@ -364,9 +364,8 @@ def whole_model() -> type[MatrixFile]:
 
 
 def model_for(data: Mapping[str, Any]) -> type[MatrixFile]:
-    """The model of a matrix file with this content; it accepts and refuses what the whole one does.
-
-    It has types only of the kinds of test, the settings and the sections that the content has.
+    """The model of a matrix file, with types only of the kinds of test, settings and sections that
+    it has; it accepts and refuses what the whole model does.
     """
     tests: Any = data.get("tests")
     are_sections = isinstance(tests, list) and all(isinstance(test, dict) for test in tests)

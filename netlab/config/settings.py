@@ -273,9 +273,8 @@ def _levels(value: Any) -> Any:
 def one_or_list(
     value: Any, shape: Callable[[object], str] = _shape_of_choice, *, ends: Any = None
 ) -> Any:
-    """The type of one value or a list of values; also of steps, if there is a type of their ends.
-
-    The ends may have a narrower type than the values: ``auto`` cannot be an end.
+    """The type of one value, a list of values, or steps whose ends have the type ``ends``: ``auto``
+    cannot be an end.
     """
     branches: Any = (Annotated[value, Tag("value")], _levels(value))
     if ends is not None:

@@ -110,10 +110,8 @@ class _FlentRun:
             self._unread.append(f"more than {MAX_SERIES} series: the rest is left out")
 
     def results(self) -> Iterator[ToolResult]:
-        """The result of the streams, then one result for each series of pings.
-
-        flent pings before, during and after the streams, so these are no tests
-        ``latency_under_load``; their settings state the streams that ran at the same time.
+        """The result of the streams, then those of each series of pings. flent pings before, during
+        and after the streams: no test ``latency_under_load``, but the settings state the streams.
         """
         servers = self._metadata.get("HOSTS")
         if isinstance(servers, list) and len({_text(server) for server in servers}) > 1:

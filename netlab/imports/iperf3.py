@@ -177,10 +177,8 @@ def _values(
 
 
 def _of_intervals(output: _Iperf3Output) -> dict[str, Value]:
-    """What the receiver counted, as the sum of its intervals without those of the warm-up.
-
-    Over UDP, iperf3 before 3.11 prints one total, which has the rate of the sender. This
-    total is not read.
+    """The receiver's counts, as the sum of the intervals after the warm-up. Over UDP, iperf3 before
+    3.11 prints one total with the rate of the sender, which is not read.
     """
     intervals = output.part("intervals")
     totals = {"bytes": 0.0, "seconds": 0.0, "packets": 0.0, "lost_packets": 0.0}

@@ -24,13 +24,9 @@ def import_pairs(
     machines: Mapping[str, str] | None = None,
     **context: Unpack[csv_table.TableContext],
 ) -> Path:
-    """Make the run folder ``into`` out of a table of throughput between hosts; returns ``into``.
-
-    ``machines`` maps each host that shares a machine with other hosts to the name of this machine;
-    any other host has a machine of its own.
-
-    Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``machines``
-    names a host that the table lacks; ``into`` has other contents), StoreError, LockedError.
+    """Make the run folder ``into`` out of a table of throughput between hosts. ``machines`` maps
+    hosts that share a machine to its name. Raises the errors of ``import_table``, and UsageError if
+    ``machines`` names a host that the table lacks.
     """
     source = csv_table.read_source(csv_path, **context)
     rows = source.rows(FORM)

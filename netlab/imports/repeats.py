@@ -50,13 +50,9 @@ def import_repeats(
     mss_bytes: int | None = None,
     **context: Unpack[csv_table.TableContext],
 ) -> Path:
-    """Make the run folder ``into`` out of a table of repeats; returns ``into``.
-
-    The table does not name the operating systems, the link or TCP's MSS. If the document states
-    them elsewhere, give them as ``pairing`` (letters, server first), ``link`` and ``mss_bytes``.
-
-    Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into`` has
-    other contents), StoreError, LockedError.
+    """Make the run folder ``into`` out of a table of repeats. ``pairing`` (letters, server first),
+    ``link`` and ``mss_bytes`` are what the document states elsewhere. Raises the errors of
+    ``import_table``.
     """
     source = csv_table.read_source(csv_path, **context)
     link = source.link
@@ -147,10 +143,9 @@ def _cells(
 
 
 def _values(row: Repeat, cell: PlannedCell) -> dict[str, Value]:
-    """The printed values and values derived from them; each quotient is rounded once.
-
-    For UDP without a printed loss, the received amount is unknown, so there is no throughput. If a
-    ping lost packets, its time includes waiting for them, so there is no mean round trip.
+    """Values printed and derived; each quotient is rounded once. Without a printed loss over UDP
+    there is no throughput; if a ping lost packets, its time includes waiting for them, so it has no
+    mean.
     """
     elapsed_ns = int(Decimal(row.printed) * 10**9)
     values: dict[str, Value] = {"elapsed_ns": elapsed_ns, "printed_elapsed_s": row.printed}

@@ -218,10 +218,8 @@ def _settings(output: _SockperfOutput, *, is_throughput: bool) -> dict[str, Valu
 
 
 def _sender_counts(output: _SockperfOutput) -> dict[str, Value]:
-    """What the sender counted; the output does not state what arrived.
-
-    Mbps are 2^20 bits per second, and Gbps are 1000 times as much. A figure with nine decimals is
-    in Mbps, even where sockperf (up to 3.7) prints Gbps after it.
+    """The output does not state what arrived. Mbps are 2^20 bits per second, and Gbps 1000 times as
+    much; nine decimals mean Mbps, even where sockperf (up to 3.7) prints Gbps.
     """
     values: dict[str, Value] = {}
     if count := output.part("count", 1):

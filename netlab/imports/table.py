@@ -20,10 +20,9 @@ from netlab.store.plan import PlannedCell
 
 
 def import_table(csv_path: Path, into: Path, **context: Unpack[csv_table.TableContext]) -> Path:
-    """Make the run folder ``into`` out of a printed table; returns ``into``.
-
-    Raises MatrixError with every fault as ``file:line:column``, UsageError (no table; ``into`` has
-    other contents), StoreError, LockedError.
+    """Make the run folder ``into`` out of a printed table. Raises MatrixError with every fault as
+    ``file:line:column``, UsageError (no table; ``into`` has other contents), StoreError,
+    LockedError.
     """
     source = csv_table.read_source(csv_path, **context)
     rows = source.rows(FORM)
@@ -37,12 +36,9 @@ def import_table(csv_path: Path, into: Path, **context: Unpack[csv_table.TableCo
 def import_mapped_table(
     csv_path: Path, into: Path, *, columns: Path, **context: Unpack[csv_table.TableContext]
 ) -> Path:
-    """Make the run folder ``into`` out of a CSV file of any form; returns ``into``.
-
-    The file ``columns`` assigns columns of the table to columns of netlab, and states their units.
-    Rows with the same settings between the same hosts are trials of one cell, in the order of their
-    start times, or of their lines if they have none. Raises the errors of ``import_table``, and
-    MatrixError for faults in ``columns``.
+    """Make the run folder ``into`` out of a CSV file of any form, of which the file ``columns``
+    says what its columns are. Rows with the same settings between the same hosts are trials of one
+    cell, by start time or line. Raises the errors of ``import_table``.
     """
     from netlab.imports.common.mapped import parse_mapped_table, read_column_map
     from netlab.imports.common.tool_results import import_results

@@ -45,9 +45,8 @@ class RunUnderTest:
         return self.run.frame
 
     def check(self, baseline: str | Path | None = None, *, no_worse_by: float = 0.05) -> Checked:
-        """Check every expectation of the matrix, and compare with a baseline run if there is one.
-        If no expectation mentions a baseline, the run may be worse by at most ``no_worse_by`` (a
-        share).
+        """Check every expectation of the matrix, and compare with a baseline run if there is one:
+        without an expectation of it, the run may be worse by at most ``no_worse_by`` (a share).
         """
         from netlab.compare.check import check
         from netlab.report.text.findings import finding_sentences

@@ -398,12 +398,10 @@ def write_run(
     content: Mapping[str, Any],
     repeats: int = 1,
 ) -> Path:
-    """Make the run folder ``into``, or complete it; returns ``into``. To import the same table
-    again into its folder changes nothing.
-
-    ``content`` has the settings by which two imports of the same table differ, as plain JSON data.
-    Raises UsageError (the facts name a pairing that the table lacks; ``into`` has other contents),
-    StoreError, LockedError; ValueError if a record has a name that is not a column.
+    """Make the run folder ``into``, or complete it; importing a table again changes nothing.
+    ``content``: settings by which two imports of a table differ, as JSON data. Raises UsageError
+    (the facts name a pairing that the table lacks; ``into`` has other contents), StoreError,
+    LockedError; ValueError if a record has a name that is not a column.
     """
     for record in records:
         # A name that is no column would be read by no finding and no report.

@@ -67,10 +67,8 @@ class FactsModel(Section):
 
 
 def read_stated(path: Path) -> StatedFacts:
-    """The facts in a file, each with its source: the document and the place in it.
-
-    Raises MatrixError with every fault as ``file:line:column``, UsageError if the file is not
-    readable.
+    """The facts in a file, each with the document and the place in it. Raises MatrixError with
+    every fault, UsageError if the file is not readable.
     """
     model = validate(read_document(path), FactsModel)
 

@@ -83,11 +83,7 @@ class ColumnMapModel(Section):
 
 
 def read_column_map(path: Path) -> ColumnMap:
-    """Read the file.
-
-    Raises MatrixError with every fault as ``file:line:column``, UsageError if the file is not
-    readable.
-    """
+    """Read the file. Raises MatrixError with every fault, UsageError if it is not readable."""
     document = read_document(path)
     model = validate(document, ColumnMapModel)
     if faults := list(_faults(document, model)):

@@ -76,10 +76,8 @@ SYSTEM_ERRORS: Mapping[str, str] = {
 
 
 def with_settings(results: Iterable[ToolResult], texts: Mapping[str, str]) -> list[ToolResult]:
-    """The results; each gets those settings of ``texts`` that its kind of test has.
-
-    Raises UsageError if an output states another value, if a value is wrong, or if a
-    setting belongs to none of the tests.
+    """The results, with those settings of ``texts`` that their kinds of test have. Raises
+    UsageError if an output states another value, if a value is wrong, or if no test has a setting.
     """
     completed = []
     used_names: set[str] = set()
@@ -120,16 +118,13 @@ def import_results(
     content: Mapping[str, Any] | None = None,
     **context: Unpack[csv_table.TableContext],
 ) -> Path:
-    """Make the run folder ``into`` out of the outputs in files, or in all files of folders; returns
-    ``into``.
-
-    ``names`` maps addresses to the names of hosts, and ``server`` and ``client`` to the names of
-    hosts whose address the output lacks. ``settings`` are texts of settings that no output states.
-    ``decode`` makes the text out of a file's bytes (its second argument is the file's name for
-    messages). ``content`` has further settings by which two imports of the same files differ, as
-    plain JSON data. Tests with the same settings between the same hosts are trials of one cell, in
-    the order of their starts. Raises MatrixError with every fault as ``file:line:column``,
-    UsageError, StoreError, LockedError.
+    """Make the run folder ``into`` out of the outputs in files, or in all files of folders.
+    ``names`` maps addresses, or ``server`` and ``client`` if there are none, to names of hosts.
+    ``settings`` are texts of settings that no output states. ``decode`` makes the text out of a
+    file's bytes and its name for messages. ``content``: further settings by which two imports
+    differ, as JSON data. Tests with the same settings between the same hosts are trials of one
+    cell, in the order of their starts. Raises MatrixError with every fault, UsageError, StoreError,
+    LockedError.
     """
     names, settings = names or {}, settings or {}
     files = {path: csv_table.read_table(path) for path in _files(paths)}
