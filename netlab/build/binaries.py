@@ -310,7 +310,25 @@ def local_probe(on_event: OnEvent = None) -> Path:
     _refuse_windows()
     with _building:
         carried = _packaged(local_target())
-        return _built(sources(), on_event) if carried is None else _startable(carried)
+        if carried is not None:
+            return _startable(carried)
+        built_from = sources()
+        binary = built_from.into / "netprobe"
+        if built_from.folder != CHECKOUT:
+            _make_private(built_from.into)
+        if binary.is_file():
+            built_at = binary.stat().st_mtime
+            files = sources_of(built_from.folder)
+            if all(source.stat().st_mtime <= built_at for source in files):
+                return binary
+        if on_event is not None:
+            on_event("building the probe for this machine")
+        run_make(built_from.folder, built_from.into)
+        if not binary.is_file():
+            raise NetlabError(f"building the probe in {built_from.folder} did not make {binary}")
+        # If only time stamps of sources changed, make may not rebuild the binary: it is up to date.
+        binary.touch()
+        return binary
 
 
 def _refuse_windows() -> None:
@@ -356,24 +374,6 @@ def _startable(path: Path) -> Path:
         Path(aside.name).chmod(0o700)
         Path(aside.name).replace(copy)
     return copy
-
-
-def _built(sources: Sources, on_event: OnEvent) -> Path:
-    binary = sources.into / "netprobe"
-    if sources.folder != CHECKOUT:
-        _make_private(sources.into)
-    if binary.is_file():
-        built_at = binary.stat().st_mtime
-        if all(source.stat().st_mtime <= built_at for source in sources_of(sources.folder)):
-            return binary
-    if on_event is not None:
-        on_event("building the probe for this machine")
-    run_make(sources.folder, sources.into)
-    if not binary.is_file():
-        raise NetlabError(f"building the probe in {sources.folder} did not make {binary}")
-    # If only time stamps of sources changed, make may not rebuild the binary. It is up to date.
-    binary.touch()
-    return binary
 
 
 def _make_private(folder: Path) -> None:

@@ -101,19 +101,19 @@ def _servers(value: Any) -> Any:
     """Tool → address and port of its server, from ``{iperf3: 192.0.2.5:5201}``."""
     if not isinstance(value, dict) or not value:
         raise ValueError("should name a tool and its server, such as {iperf3: 192.0.2.5:5201}")
-    return {name: _server(name, place) for name, place in value.items()}
-
-
-def _server(name: str, place: object) -> tuple[str, int]:
-    if name not in SERVED_PORTS:
-        raise ValueError(f"{name!r} is not one of the tools {', '.join(SERVED_PORTS)}")
-    match = re.fullmatch(r"\[?([^\[\]]+?)\]?(?::([0-9]{1,5}))?", str(place))
-    if match is None or ("[" not in str(place) and str(place).count(":") > 1):
-        raise ValueError(f"{place!r} is not ADDRESS:PORT, such as 192.0.2.5:5201 (IPv6: [ADDRESS])")
-    port = int(match[2] or SERVED_PORTS[name])
-    if not 1 <= port <= 65535:
-        raise ValueError(f"{port} is not a port from 1 to 65535")
-    return str(_of_one_network(name, match[1])[0]), port
+    servers = {}
+    for name, place in value.items():
+        if name not in SERVED_PORTS:
+            raise ValueError(f"{name!r} is not one of the tools {', '.join(SERVED_PORTS)}")
+        match = re.fullmatch(r"\[?([^\[\]]+?)\]?(?::([0-9]{1,5}))?", str(place))
+        if match is None or ("[" not in str(place) and str(place).count(":") > 1):
+            example = "192.0.2.5:5201 (IPv6: [ADDRESS])"
+            raise ValueError(f"{place!r} is not ADDRESS:PORT, such as {example}")
+        port = int(match[2] or SERVED_PORTS[name])
+        if not 1 <= port <= 65535:
+            raise ValueError(f"{port} is not a port from 1 to 65535")
+        servers[name] = (_of_one_network(name, match[1])[0], port)
+    return servers
 
 
 class HostModel(Section):
@@ -150,14 +150,21 @@ class HostModel(Section):
 
     @model_validator(mode="after")
     def _reachable(self) -> Self:
+        systems = "the key `os` is missing: L (Linux), W (Windows), M (macOS)"
         if self.mirror is not None or self.serves:
-            return self._without_agent()
+            if self.os is None:
+                raise ValueError(f"{systems}, F (FreeBSD) or X (another system)")
+            idle = self.model_fields_set - {"os", "mirror", "serves", "machine", "shares"}
+            if idle:
+                what = "a mirror" if self.mirror is not None else "a host that only serves"
+                raise ValueError(
+                    f"{what} runs no agent and has no login, so `{min(idle)}` has no effect"
+                )
+            return self
         if self.local == (self.ssh is not None):
             raise ValueError("a host needs either `ssh: user@host` or `local: true`, not both")
         if not self.local and self.os is None:
-            raise ValueError(
-                "the key `os` is missing: L (Linux), W (Windows), M (macOS) or F (FreeBSD)"
-            )
+            raise ValueError(f"{systems} or F (FreeBSD)")
         if self.os == "X":
             raise ValueError(
                 "netlab has no probe for `os: X`: give this host `mirror:` or `serves:`, no login"
@@ -166,20 +173,6 @@ class HostModel(Section):
             raise ValueError(
                 "the key `addresses` is missing, for example `addresses: {test: 10.0.0.1}`; "
                 "`netlab init` finds them"
-            )
-        return self
-
-    def _without_agent(self) -> Self:
-        if self.os is None:
-            raise ValueError(
-                "the key `os` is missing: L (Linux), W (Windows), M (macOS), F (FreeBSD) or X "
-                "(another system)"
-            )
-        idle = self.model_fields_set - {"os", "mirror", "serves", "machine", "shares"}
-        if idle:
-            what = "a mirror" if self.mirror is not None else "a host that only serves"
-            raise ValueError(
-                f"{what} runs no agent and has no login, so `{min(idle)}` has no effect"
             )
         return self
 

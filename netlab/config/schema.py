@@ -35,8 +35,14 @@ def schema_text() -> str:
     steps = {name: sections.pop(name) for name in [*sections] if "Steps_" in name}
     values, axes = (dict(sections[name]["properties"]) for name in ("Side", "ExpectWhen"))
     settings = dict(values)
-    for name in axes:
-        settings[f"{name}_axis"] = _axis(name, axes[name], steps)
+    for name, axis in axes.items():
+        # An axis refers to the definitions of one value and of its unit.
+        choices = [_ref(name), {"type": "array", "items": _ref(name), "minItems": 1}]
+        for choice in axis["oneOf"][2:]:
+            end = steps[choice["$ref"].rpartition("/")[2]]["properties"]["from"]
+            unit = {"$ref": end["$ref"]} if "$ref" in end else _ref(name)
+            choices.append(_ref("steps") | {"additionalProperties": unit})
+        settings[f"{name}_axis"] = {"description": axis["description"], "oneOf": choices}
     for section in sections.values():
         properties = section.get("properties", {})
         for name in properties.keys() & axes.keys():
@@ -68,16 +74,6 @@ def _plain(part: Any) -> Any:
 
 def _ref(name: str) -> dict[str, Any]:
     return {"$ref": f"#/$defs/{name}"}
-
-
-def _axis(name: str, axis: dict[str, Any], steps: dict[str, Any]) -> dict[str, Any]:
-    """The definition of a setting's axis: it refers to those of one value and of its unit."""
-    choices = [_ref(name), {"type": "array", "items": _ref(name), "minItems": 1}]
-    for choice in axis["oneOf"][2:]:
-        end = steps[choice["$ref"].rpartition("/")[2]]["properties"]["from"]
-        unit = {"$ref": end["$ref"]} if "$ref" in end else _ref(name)
-        choices.append(_ref("steps") | {"additionalProperties": unit})
-    return {"description": axis["description"], "oneOf": choices}
 
 
 def _lines(part: Any, indent: int = 0, key: str = "") -> Iterator[str]:

@@ -265,18 +265,15 @@ def _shape_of_lists(value: object) -> str:
     return "list" if axis else "value"
 
 
-def _levels(value: Any) -> Any:
-    list_type: Any = list[value]
-    return Annotated[list_type, Field(min_length=1), AfterValidator(distinct), Tag("list")]
-
-
 def one_or_list(
     value: Any, shape: Callable[[object], str] = _shape_of_choice, *, ends: Any = None
 ) -> Any:
     """The type of one value, a list of values, or steps whose ends have the type ``ends``: ``auto``
     cannot be an end.
     """
-    branches: Any = (Annotated[value, Tag("value")], _levels(value))
+    listed: Any = list[value]
+    levels = Annotated[listed, Field(min_length=1), AfterValidator(distinct), Tag("list")]
+    branches: Any = (Annotated[value, Tag("value")], levels)
     if ends is not None:
         steps: Any = Steps.__class_getitem__(ends)
         branches, shape = (*branches, Annotated[steps, Tag("steps")]), _shape

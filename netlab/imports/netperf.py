@@ -484,10 +484,18 @@ def _settings(output: NetperfOutput, test: str, direction: str) -> dict[str, Val
     # A negative -l is a number of bytes or transactions, not a duration.
     options = output.fields.get("COMMAND_LINE", "").partition(" -- ")[0]
     duration = _DURATION.search(options)
+    # Both ends must state one size of the buffers.
+    stated = [key for key in ("LSS", "LSR", "RSS", "RSR") if output.fields.get(f"{key}_SIZE_REQ")]
+    sizes = {output.whole(f"{key}_SIZE_REQ") for key in stated}
+    buffer_bytes = None
+    if len(sizes) == 1 and len({key[0] for key in stated}) == 2:
+        buffer_bytes = sizes.pop()
+    elif sizes - {None}:
+        output.unread.append("the requested socket buffers are not stated as one size at both ends")
     settings |= tool_results.requested(
         nodelay=nodelay,
         duration_s=float(duration[1]) if duration else None,
-        socket_buffer_bytes=_buffer_bytes(output),
+        socket_buffer_bytes=buffer_bytes,
     )
     batch, pause_us = (output.whole(f"{near}_INTERVAL_{name}") for name in ("BURST", "USECS"))
     if batch and pause_us:
@@ -496,17 +504,6 @@ def _settings(output: NetperfOutput, test: str, direction: str) -> dict[str, Val
     if service and int(service[1], 16):
         settings["dscp"] = int(service[1], 16) >> 2
     return settings
-
-
-def _buffer_bytes(output: NetperfOutput) -> int | None:
-    """The requested size of the socket buffers, if both ends state the same size."""
-    keys = [key for key in ("LSS", "LSR", "RSS", "RSR") if output.fields.get(f"{key}_SIZE_REQ")]
-    sizes = {output.whole(f"{key}_SIZE_REQ") for key in keys}
-    if len(sizes) == 1 and len({key[0] for key in keys}) == 2:
-        return sizes.pop()
-    if sizes - {None}:
-        output.unread.append("the requested socket buffers are not stated as one size at both ends")
-    return None
 
 
 def _stream(output: NetperfOutput, protocol: str, direction: str) -> dict[str, Value]:

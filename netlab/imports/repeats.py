@@ -6,7 +6,7 @@ from the time, as in the document.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -61,7 +61,18 @@ def import_repeats(
     if mss_bytes is not None and limit is not None and not 1 <= mss_bytes <= limit:
         raise UsageError(f"an MSS of {mss_bytes} bytes: the link's MTU allows 1 to {limit}")
     repeats = max(row.trial for row in rows)
-    cells = _cells(rows, pairing, repeats)
+    cells = {}
+    for place in dict.fromkeys(row.place for row in rows):
+        word, message_bytes, messages = place
+        test, protocol = TESTS[word]
+        own = max(row.trial for row in rows if row.place == place)
+        cells[place] = csv_table.cell_of(
+            pairing,
+            test,
+            {"protocol": protocol, "message_bytes": message_bytes, "count": messages},
+            (protocol.lower(), str(message_bytes), "auto"),
+            None if own == repeats else own,
+        )
     content: dict[str, object] = {"cells": [cell.key for cell in cells.values()]}
     if mss_bytes is not None:
         content["mss_bytes"] = mss_bytes
@@ -122,24 +133,6 @@ FORM = csv_table.Form(
     optional={"lost_packets"},
     across=_wrong_loss,
 )
-
-
-def _cells(
-    rows: Sequence[Repeat], pairing: str, repeats: int
-) -> dict[tuple[str, int, int], PlannedCell]:
-    cells = {}
-    for place in dict.fromkeys(row.place for row in rows):
-        word, message_bytes, messages = place
-        test, protocol = TESTS[word]
-        own = max(row.trial for row in rows if row.place == place)
-        cells[place] = csv_table.cell_of(
-            pairing,
-            test,
-            {"protocol": protocol, "message_bytes": message_bytes, "count": messages},
-            (protocol.lower(), str(message_bytes), "auto"),
-            None if own == repeats else own,
-        )
-    return cells
 
 
 def _values(row: Repeat, cell: PlannedCell) -> dict[str, Value]:
