@@ -137,7 +137,6 @@ class HostAgents:
     notify: Callable[[str], None] = lambda _sentence: None
     """Gets messages about slow steps; several threads call it."""
     place: TrialPlace = field(default_factory=TrialPlace)
-    """Opens the agents."""
 
     def __post_init__(self) -> None:
         self.agents: dict[str, Agent] = {}
@@ -310,7 +309,6 @@ class HostAgents:
         return HostDefect(f"{name}: {self.keep(error, f'host-{name}')}")
 
     def _connect(self, name: str, wait_s: float) -> Agent | errors.NetlabError:
-        """A new agent that holds the lock of its host, or the error."""
         if self.closing:
             return errors.HostGone(f"{name}: the run is ending")
         result = self._open(self.inventory.host(name))
@@ -374,7 +372,6 @@ class HostAgents:
             agent.close()
 
     def _mark_away(self, name: str, error: errors.NetlabError, *, final: bool = False) -> None:
-        """Note that a host is away, or is still away."""
         final = final or isinstance(error, errors.HostKeyError | errors.UsageError)
         reasons = {
             errors.LockedError: "locked",

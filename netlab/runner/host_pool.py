@@ -59,7 +59,6 @@ def routes_of(pairs: Pairs) -> Routes:
 
 
 def _first_peer(routes: Routes, host: str) -> str:
-    """The address of the peer of ``host`` to which its facts are noted."""
     return next(iter(routes[host].values()))[1]
 
 
@@ -74,11 +73,9 @@ class FactNotes:
     def __init__(self, notify: Callable[[str], None]) -> None:
         self._notify = notify
         self._boots: dict[str, object] = {}
-        """Host name → the id of its last start."""
         self._interfaces: set[tuple[str, object]] = set()
         """(host, interface) whose facts were noted."""
         self.values: dict[str, HostValues] = {}
-        """Host name → its values as last reported."""
 
     def note(
         self, folder: RunFolder, agents: Mapping[str, Agent], routes: Routes, moment: str
@@ -410,7 +407,6 @@ class HostPool:
         )
 
     def _pair_up(self) -> None:
-        """Choose the two hosts of each pairing that has no hosts yet."""
         present = {name for name in self._hosts.agents if name not in self._hosts.absences}
         for pairing in self._pairings:
             for server, client in self._inventory.candidates(pairing):

@@ -39,7 +39,6 @@ class SharedNetwork:
     """A network that two or more hosts are in."""
 
     network: str
-    """The network, such as ``10.0.0.0/24``."""
     members: Mapping[str, two_hosts.HostAddress]
     """Name of a host → its address in this network."""
 

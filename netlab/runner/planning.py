@@ -426,7 +426,6 @@ def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = No
 
 
 def _table(plan: Planned, width: int | None) -> list[str]:
-    """One line for each pairing and protocol, columns aligned."""
     groups: dict[tuple[str, str, str], Counter[Setup]] = {}
     labels, ends = _pairings(plan)
     for (label, test, setup), cells in Counter(
@@ -446,7 +445,6 @@ def _table(plan: Planned, width: int | None) -> list[str]:
 
 
 def _pairings(plan: Planned) -> tuple[dict[str, str], dict[str, str]]:
-    """Pairing → label of its line in the table, and label → the two ends."""
     by_name = [pairing for pairing in plan.ends if is_by_name(pairing)]
     shared: dict[str, str] = {}
     own_ends: dict[str, str] = {}
@@ -468,7 +466,6 @@ def _listed(words: list[str]) -> str:
 
 
 def _refusals(plan: Planned) -> list[str]:
-    """A line for each reason why cells cannot be measured, and for each note."""
     reasons: dict[str, list[Cell]] = {}
     for cell, sentence in plan.refused.items():
         if plan.shortfall and cell.pairing not in plan.paired:
@@ -502,7 +499,6 @@ def _sum(plan: Planned) -> str:
 
 
 def _time(plan: Planned) -> str:
-    """The duration, and the part of it that cannot be predicted."""
     most, fewest = plan.time, plan.time_at_least
     sentences: list[str] = []
     limited = "limited by `count` and not by time: their time"

@@ -58,7 +58,6 @@ class NarrowPath:
     """A direction whose path MTU is below the MTU of the sender's interface."""
 
     sender: str
-    """Name of the sending host."""
     receiver: str
     sender_address: str
     receiver_address: str
@@ -209,7 +208,6 @@ def _passes(path: Direction, message_bytes: int) -> bool:
 
 
 def _segments_pass(path: Direction, mtu_bytes: int, interface_mtu_bytes: int) -> bool:
-    """Whether TCP segments arrive that are as long as the interfaces of both ends allow."""
     over = path.ends.reversed()
     far_mtu_bytes = Direction(path.setup, over).interface_mtu_bytes()
     if min(interface_mtu_bytes, far_mtu_bytes or interface_mtu_bytes) <= mtu_bytes:
@@ -545,7 +543,6 @@ def _check(
 
 
 def _remedy(agent: Agent) -> str:
-    """How a person can let a test through the firewall of its listening side."""
     name = agent.host.name
     if agent.host.os != "W":
         return f"open the ports in the firewall of {name}, and name them with `port_range:`"

@@ -51,7 +51,6 @@ class Progress:
     ) -> None:
         """``as_json``: a line per record on standard output; ``verbose``: on standard error."""
         self.measures_here = True
-        """Whether a host of the run is this machine."""
         self.is_verbose = verbose
         self._json, self._quiet = as_json, quiet
         self._carried: dict[str, dict[str, SoFar]] = {}
@@ -300,7 +299,6 @@ def figure_of(cell: Cell, steps: Collection[SoFar]) -> str:
 
 
 def _result(record: Record) -> str:
-    """The throughput or the transaction rate of a trial, as text; empty if it has neither."""
     rate, trips = (
         record.values.get(name) for name in ("throughput_bit_per_s", "transactions_per_s")
     )
@@ -335,7 +333,6 @@ def _bar(total: int, measured_count: int) -> Bar:
 
 
 SAY_S = 10.0
-"""Time between two messages."""
 
 Countable = TypeVar("Countable")
 

@@ -40,7 +40,6 @@ from netlab.trial.record import Record, Status, Value
 from netlab.version import VERSION
 
 CAPTURES = "captures"
-"""Name of the folder for frames captured on a host, in the run folder."""
 
 LOSSES_MOST = 5
 """A trial that loses its host more often than this is not repeated: it may cause the losses."""
@@ -245,7 +244,6 @@ class Session:
                 self.pool.note_facts(self.folder, "again", only=returned)
 
     def _left(self) -> list[Trial]:
-        """Due trials that this session has not begun, or must repeat because a host was lost."""
         due = due_trials.outstanding(self.folder, self.work.cells, self.work.redo)
         return [trial for trial in due if trial not in self._begun]
 
@@ -345,7 +343,6 @@ class Session:
             return trial_faults.Unmeasured(Status.FAILED, NOT_REACHED, sentence, *names)
 
     def _window(self, trials: Sequence[Trial], executor: Executor) -> CommonWindow | None:
-        """One measured time for all trials of a round; ``None`` if each trial has its own."""
         if not self.matrix.common_window:
             return None
         pairs = {trial: self.pool.agents_of(trial.cell) for trial in trials}

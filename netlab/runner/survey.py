@@ -39,7 +39,6 @@ from netlab.terminal import excerpt, printable, table_lines
 from netlab.units import format_rate, format_seconds, many
 
 LEFT = "leftover"
-"""Kind of the journal's note about an entry."""
 
 WORDS_MOST = 200
 """Maximum number of characters of a command or a foreign text in a sentence."""
@@ -203,7 +202,6 @@ def put_back(agent: Agent, owner: LockOwner) -> tuple[tuple[PutBack, ...], int]:
 
 
 def _undo(agent: Agent, leftover: Leftover) -> str | None:
-    """Undo an entry; returns a sentence if that failed. Raises HostGone."""
     try:
         undone = undo(agent, leftover.entry, min(leftover.deadline_s, DEADLINE_MOST_S))
     except ProbeError as error:
@@ -254,7 +252,6 @@ def _not_now(leftover: Leftover, obstacle: str) -> str:
 
 
 def _of(leftover: Leftover) -> str:
-    """An entry in words, as the subject of a sentence."""
     return f"a setting that an earlier run changed (`{command_of(leftover)}`, {since(leftover)})"
 
 

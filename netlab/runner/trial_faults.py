@@ -42,7 +42,6 @@ class HostValues:
     congestion_allowed: tuple[str, ...] | None = None
     """Congestion controls that the login's account may choose."""
     devices: tuple[str, ...] | None = None
-    """Network interfaces with an address."""
     cpus: int | None = None
 
     @classmethod
@@ -313,7 +312,6 @@ KeepTraceback = Callable[[Exception, str], str]
 """Saves the traceback of a defect under a name; returns a sentence about it."""
 
 TRACEBACKS = "tracebacks"
-"""Name of the folder for tracebacks of defects, in the run folder."""
 
 SENTENCE_CHARACTERS = 300
 
@@ -574,7 +572,6 @@ class PathChecks:
             return self._defect(error, pairing)
 
     def _defect(self, error: Exception, pairing: str) -> str:
-        """Save the traceback of a defect; returns a sentence about it."""
         return f"{pairing}: {self.keep(error, f'check-{pairing}')}"
 
     def _check_again(self, pairing: str) -> Unmeasured | None:

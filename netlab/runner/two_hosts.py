@@ -272,7 +272,6 @@ def matrix_text(
 HERE = "here"
 """Name of the host that stands for this machine."""
 NETWORK = "test"
-"""Name of the network in the matrix."""
 VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "virtio_net", "bonding"})
 """Drivers of virtual interfaces: the speed that they report is not the rate of a real link."""
 
@@ -336,7 +335,6 @@ class Between:
 def _common(
     agents: AgentGroup, server: Host, client: Host, between: Between, choose: Choose
 ) -> Common:
-    """The addresses to measure between. Raises HostError and UsageError."""
     to = between.to or next(iter(server.service_addresses), None)
     if to is not None:
         server_facts = agents.facts(server)
@@ -362,7 +360,6 @@ def _common(
 
 
 def _in_inventory(server: Host, client: Host, ip_version: int | None) -> Common | None:
-    """The first network in which the inventory has an address of both hosts, if there is one."""
     if server.local is not client.local:
         own = server if server.local else client
         if set(own.addresses) == {"loopback"}:
@@ -403,7 +400,6 @@ class Measurable:
     server: Host
     client: Host
     matrix: str
-    """Text of the matrix."""
     agents: AgentGroup
 
     def measure(self, into: Path | None, progress: Progress) -> Path:
@@ -450,7 +446,6 @@ class LiveFigures(Progress):
         super().__init__(quiet=quiet, verbose=verbose)
         self._before: dict[str, SoFar] = {}
         self.failed = False
-        """Whether a trial has no result."""
 
     def begin(
         self, folder: object, trials: Iterable[Trial], measured_count: int, matrix: Matrix

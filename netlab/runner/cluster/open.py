@@ -61,7 +61,6 @@ class Controllers(TrialPlace):
     """The workers of a cluster during one session of a run. Threads may share the object."""
 
     def __init__(self, client: distributed.Client, address: str) -> None:
-        """``address``: the scheduler, for messages."""
         super().__init__()
         self._client = client
         self._address = address
@@ -172,7 +171,6 @@ class Controllers(TrialPlace):
     # Workers
 
     def _workers(self) -> dict[str, frozenset[str]]:
-        """Address of each worker → its sites."""
         with self._guard:
             if time.monotonic() - self._sites_at_s > KNOWN_S:
                 self.check()  # dask itself would wait for the scheduler to come back

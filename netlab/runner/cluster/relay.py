@@ -51,7 +51,6 @@ class Totals:
     """The totals of a trial so far, for the progress of the run."""
 
     token: str
-    """Token of the trial's order."""
     so_far: SoFar
 
 
@@ -205,7 +204,6 @@ class AgentChannel:
             self._pass_on(request_id, verb, words)
 
     def _pass_on(self, request_id: str, verb: str, words: Iterable[str]) -> None:
-        """Pass a request to the agent under an id of the agent's own."""
         pairs = (word.partition("=") for word in words)
         # ``%00`` is the empty value.
         keys = {key: "" if value == "%00" else unquote(value) for key, _, value in pairs}
@@ -463,7 +461,6 @@ class TrialOrder:
     """The common window of several trials by the clock of the run's own machine: ``OF_WINDOW``, and
     ``offsets`` of the server's and of the client's clock from that clock."""
     observed: tuple[str, ...] = ()
-    """Names of the observed hosts."""
 
     def ends(self, agent_of: Callable[[str], Agent], worker: str) -> Ends:
         """The two ends of the trial, with agents of ``worker``. HostGone if a host is lost."""
@@ -501,7 +498,6 @@ class Opened:
     sentence: str = ""
     probe_path: str = ""
     events: tuple[str, ...] = ()
-    """Messages about slow steps."""
 
 
 def order_of(
