@@ -27,7 +27,7 @@ from netlab.experiment.matrix import expand
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
 from netlab.remote.agent import Agent
-from netlab.runner.due_trials import Work, outstanding
+from netlab.runner.session import Work, outstanding
 from netlab.runner.host_pool import HostPool
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress

@@ -181,7 +181,7 @@ def init(
     measurement of all pairings. With one HOST, this machine is the other host. An unknown host key
     is shown, and it is pinned only after you confirm it.
     """
-    from netlab.runner import new_hosts
+    from netlab.runner import two_hosts
     from netlab.runner.places import AgentGroup
 
     if not names:
@@ -194,11 +194,11 @@ def init(
     asks = not yes and sys.stdin.isatty() and sys.stderr.isatty()
     with AgentGroup(notify) as agents:
         confirm = _confirm if asks else _nobody_confirms
-        listed = new_hosts.with_keys(agents, new_hosts.hosts_to_ask(names, keys), confirm)
-        probed = new_hosts.look(agents, listed)
+        listed = two_hosts.with_keys(agents, two_hosts.hosts_to_ask(names, keys), confirm)
+        probed = two_hosts.look(agents, listed)
         for candidate in probed:
             notify(f"{candidate.host.name}: {candidate.words}")
-        networks = new_hosts.shared_networks(probed)
+        networks = two_hosts.shared_networks(probed)
         if not networks:
             addresses = "; ".join(
                 f"{host.host.name} has {', '.join(a.address for a in host.addresses) or 'none'}"
@@ -210,11 +210,11 @@ def init(
             lines = [network.words for network in networks]
             first = networks[chosen_line(SEVERAL, lines, "Tests go over")]
             networks = (first, *(network for network in networks if network is not first))
-        members = new_hosts.with_addresses(probed, networks)
-        link = new_hosts.link_within(agents, networks[0], members)
+        members = two_hosts.with_addresses(probed, networks)
+        link = two_hosts.link_within(agents, networks[0], members)
     words = {candidate.host.name: candidate.words for candidate in probed}
-    _write(hosts, new_hosts.inventory_text(members, words))
-    _write(matrix, new_hosts.matrix_text(members, link))
+    _write(hosts, two_hosts.inventory_text(members, words))
+    _write(matrix, two_hosts.first_matrix_text(members, link))
     kept = {host.name for host in members}
     left_out = [found.host.name for found in probed if found.host.name not in kept]
     if left_out:

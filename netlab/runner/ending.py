@@ -31,9 +31,7 @@ twice: timeout(1) signals its child and the child's group; if a terminal is clos
 and the system send a SIGHUP."""
 
 END_S = 4.5
-"""Time limit from the first signal to the end of the process, even if a host or a disk does not
-answer. Together with the shutdown of the Python interpreter that follows, the end takes at most
-5 s."""
+"""Time from the first signal to the end of the process; with Python's own end at most 5 s."""
 
 AGAIN_S = 0.01
 """Delay after which a signal is sent again if Python swallowed its exception."""
@@ -46,8 +44,7 @@ _shielded = 0
 _held: int | None = None
 """The signal that came while the main thread was shielded."""
 _in_hook = False
-"""Whether the hook of ``raise_swallowed`` runs now. An exception raised in the hook would be
-lost."""
+"""Whether the hook of ``raise_swallowed`` runs, in which an exception would be lost."""
 
 
 @contextmanager
@@ -63,8 +60,8 @@ def interruptible(within_s: float = END_S) -> Iterator[None]:
     old_handlers = {number: signal.signal(number, watch.handle) for number in ending}
     before_fd = signal.set_wakeup_fd(watch.notice.fileno(), warn_on_full_buffer=False)
     try:
-        with shielded_at_the_end():
-            yield
+        yield
+        _raise_held()
     finally:
         if watch.first is None:
             for number, handler in old_handlers.items():
@@ -123,13 +120,6 @@ def shielded() -> Iterator[None]:
     finally:
         _shielded -= 1
         _raise_held()
-
-
-@contextmanager
-def shielded_at_the_end() -> Iterator[None]:
-    """A context whose last part is ``shielded``: a signal during that part is raised at its end."""
-    yield
-    _raise_held()
 
 
 def _raise_held() -> None:

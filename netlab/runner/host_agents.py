@@ -28,8 +28,7 @@ LOOK_MOST_BYTES = 1 << 16
 """Limit of the output of such a command, including the texts that a login prints."""
 
 AGENT_FILE_BEGINS = b"netprobe"
-"""Prefix of the file name of every agent's program. It is checked before a process is killed,
-because another program may have the process id by now."""
+"""How the name of an agent's program begins; another program may have the id by now."""
 
 Identity = tuple[str, str]
 
@@ -50,10 +49,7 @@ class Orphans:
                 self._pids.setdefault(agent.identity, set()).add(pid)
 
     def end(self, agent: Agent) -> None:
-        """End the orphans on the host of ``agent``, also those that are stopped (SIGSTOP). The next
-        call tries again if a process could not be examined, as when the host allows no further
-        session.
-        """
+        """End the orphans on the host of ``agent``, also stopped ones; a later call tries again."""
         with self._guard:
             pids = sorted(self._pids.get(agent.identity, ()))
         for pid in pids:
@@ -145,8 +141,7 @@ class HostAgents:
         self.closing = False
         self._holders: list[Agent] = []
         self._turns: dict[Identity, threading.Lock] = {}
-        """Host → a mutex, so that one thread at a time locks the host, even if the host has several
-        names in the inventory."""
+        """Host, whatever its names → a mutex, so that one thread at a time locks it."""
         self._orphans = Orphans()
         self._executor = DaemonExecutor(AT_ONCE)
         self._asked: dict[str, Future[Agent | errors.NetlabError]] = {}
@@ -170,9 +165,7 @@ class HostAgents:
     # Start
 
     def open_all(self, hosts: Collection[Host]) -> dict[str, errors.HostRefused]:
-        """Connect to all hosts at the same time; returns host name → error of a refused login.
-        Raises UsageError if this machine lacks what netlab needs, such as a compiler.
-        """
+        """Connect to all hosts at once: host → refused login. UsageError without a compiler."""
         refusals: dict[str, errors.HostRefused] = {}
         usage_errors: list[errors.UsageError] = []
         results = self._executor.map(self._open, hosts)
@@ -241,9 +234,7 @@ class HostAgents:
                     self.notify(f"{result}; the run tries it again later")
 
     def ask_again(self, names: Iterable[str]) -> None:
-        """Try to connect to those of ``names`` that are away and due; takes up to 1 s. A later call
-        uses a connection that takes longer; meanwhile other hosts are measured.
-        """
+        """Try those of ``names`` that are due, for up to 1 s; a later call uses a slow answer."""
         fresh = False
         for name in names:
             now_s, agent = clock.monotonic(), self.agents.get(name)
@@ -265,9 +256,7 @@ class HostAgents:
                 self._mark_away(name, result)
 
     def next_ask_s(self, names: Iterable[str], patience_s: float) -> float | None:
-        """Seconds until the next try to connect to one of ``names``, hosts needed together;
-        ``None`` if no host is away, or if the run has given up one of them.
-        """
+        """Seconds to the next try of hosts needed together; ``None``: none away or one given up."""
         now_s = clock.monotonic()
         asks_s = [
             HARVEST_S if name in self._asked else absence.next_ask_s(now_s, patience_s)

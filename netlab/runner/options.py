@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from netlab.report import WrittenReport
 
 PATIENCE_S = 600.0
-"""Time, counted from the loss of a host, for which a run waits for the host if nothing else is left
-to measure."""
+"""Time from the loss of a host for which a run waits for it, with nothing else to do."""
 
 NOTE = "asked"
 """Kind of the note that holds the options."""
@@ -223,10 +222,7 @@ def chosen_of(cells: tuple[Cell, ...], only: Iterable[str]) -> tuple[Cell, ...]:
 def redo_of(
     words: Collection[str], cells: tuple[Cell, ...], latest: Mapping[tuple[str, int], Record]
 ) -> frozenset[str]:
-    """The keys of the cells that ``--redo`` selects: each word is a cell's key, a pairing or a
-    test, with wildcards, or ``failed`` for the cells with a failed trial. UsageError if one matches
-    nothing.
-    """
+    """Keys of the cells of ``--redo``: keys, pairings, tests, ``failed``; UsageError if none."""
     redo: set[str] = set()
     for word in _words(words):
         if word == FAILED:

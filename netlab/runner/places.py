@@ -83,9 +83,7 @@ class AgentGroup:
         return agent.facts() if to is None else agent.facts(to=to)
 
     def hand_over(self, host: Host) -> Agent | None:
-        """The agent of ``host`` for a run, which describes its host by ``host`` from now on;
-        ``None`` if there is none or it is lost. The group still closes the agent.
-        """
+        """The agent for a run, of ``host`` from now on, if it is there; the group closes it."""
         agent = self._agents.get(host.name)
         if agent is None or agent.gone:
             return None

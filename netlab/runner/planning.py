@@ -19,18 +19,9 @@ from typing import TYPE_CHECKING, Any
 from netlab import units
 from netlab.config.matrix_file import inventory_for, load_matrix
 from netlab.errors import UsageError
+from netlab.experiment import hosts
 from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import (
-    EndName,
-    HostPair,
-    Inventory,
-    Match,
-    is_by_name,
-    kept_busy,
-    labels_of,
-    match_of,
-    role_of,
-)
+from netlab.experiment.hosts import EndName, HostPair, Inventory, Match
 from netlab.experiment.matrix import Matrix, expand
 from netlab.experiment.schedule import Estimate, Round, Setups, Trial, estimate, rounds, same_setups
 from netlab.experiment.variants import KNOWN, Variants, Words
@@ -189,11 +180,11 @@ def plan_of(
     possible = None if inventory is None else possible_of(cells, inventory)
     pairs = {} if possible is None else possible.pairs
     refusals, notes = _refused(cells, possible, inventory, ask)
-    matches = {pairing: match_of(pairing, pair) for pairing, pair in pairs.items()}
+    matches = {pairing: hosts.match_of(pairing, pair) for pairing, pair in pairs.items()}
     ends = _ends(pairings, matches)
 
     def busy(cell: Cell) -> frozenset[str]:
-        return kept_busy(pairs[cell.pairing]) if pairs else frozenset(ends[cell.pairing])
+        return hosts.kept_busy(pairs[cell.pairing]) if pairs else frozenset(ends[cell.pairing])
 
     cells_to_measure = tuple(cell for cell in cells if cell not in refusals) if refusals else cells
 
@@ -254,9 +245,7 @@ def _refused(
     inventory: Inventory | None,
     ask: AskHosts | None,
 ) -> tuple[dict[Cell, str], tuple[str, ...]]:
-    """The cells that the inventory, its hosts or the engine that they name cannot measure, each
-    with a sentence; and notes about hosts.
-    """
+    """Cells beyond the inventory, its hosts or their engine, with a sentence; and notes."""
     refusals: dict[Cell, str] = {}
     notes: tuple[str, ...] = ()
     if possible is not None and inventory is not None:
@@ -281,15 +270,15 @@ def _beyond_inventory(cells: Collection[Cell], pairs: Mapping[str, HostPair]) ->
     """Cells that are impossible by the inventory, each with a sentence."""
     refusals: dict[Cell, str] = {}
     # A host has many peers, but few settings that decide about its address.
-    hosts = {(host.name, host.only_network): host for pair in pairs.values() for host in pair}
+    known = {(host.name, host.only_network): host for pair in pairs.values() for host in pair}
     for same in _by_setup(cells):
         faults: dict[tuple[str, str | None], str] = {}
-        for place, host in hosts.items():
+        for place, host in known.items():
             try:
                 address_of(host, same[0])
             except UsageError as error:
                 faults[place] = str(error)
-        if not faults and all(host.has_agent for host in hosts.values()):
+        if not faults and all(host.has_agent for host in known.values()):
             continue
         for cell in same:
             server, client = pairs[cell.pairing]
@@ -361,11 +350,11 @@ def _ends(pairings: Collection[str], matches: Mapping[str, Match]) -> dict[str, 
     """Pairing → the machines that it uses; without known hosts, two machines of each system."""
     ends = {}
     for pairing in pairings:
-        server, client = labels_of(pairing)
+        server, client = hosts.labels_of(pairing)
         if (match := matches.get(pairing)) is not None:
             ends[pairing] = match.server_machine, match.client_machine
-        elif is_by_name(pairing):
-            ends[pairing] = role_of(server).host, role_of(client).host
+        elif hosts.is_by_name(pairing):
+            ends[pairing] = hosts.role_of(server).host, hosts.role_of(client).host
         else:
             ends[pairing] = (f"{server}1", f"{client}2" if client == server else f"{client}1")
     return ends
@@ -427,7 +416,15 @@ def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = No
 
 def _table(plan: Planned, width: int | None) -> list[str]:
     groups: dict[tuple[str, str, str], Counter[Setup]] = {}
-    labels, ends = _pairings(plan)
+    # More than ``MAX_TOGETHER`` pairings that name their hosts share one line.
+    labels = {pairing: pairing for pairing in plan.ends}
+    ends = {pairing: ", ".join(machines) for pairing, machines in plan.ends.items()}
+    by_name = [pairing for pairing in plan.ends if hosts.is_by_name(pairing)]
+    if len(by_name) > MAX_TOGETHER:
+        shared = f"{len(by_name)} by name"
+        labels |= dict.fromkeys(by_name, shared)
+        roles = {role for pairing in by_name for role in hosts.labels_of(pairing)}
+        ends[shared] = f"{len({hosts.role_of(role).host for role in roles})} hosts"
     for (label, test, setup), cells in Counter(
         (labels[cell.pairing], cell.test, cell.setup) for cell in plan.cells
     ).items():
@@ -442,20 +439,6 @@ def _table(plan: Planned, width: int | None) -> list[str]:
         kind, count = f"{test} {protocol}", str(setups.total())
         rows.append((pairing, ends[pairing], kind, count, size_words, _listed(words)))
     return table_lines(rows, width)
-
-
-def _pairings(plan: Planned) -> tuple[dict[str, str], dict[str, str]]:
-    by_name = [pairing for pairing in plan.ends if is_by_name(pairing)]
-    shared: dict[str, str] = {}
-    own_ends: dict[str, str] = {}
-    if len(by_name) > MAX_TOGETHER:
-        label = f"{len(by_name)} by name"
-        roles = {role for pairing in by_name for role in labels_of(pairing)}
-        shared = dict.fromkeys(by_name, label)
-        own_ends[label] = f"{len({role_of(role).host for role in roles})} hosts"
-    own = [pairing for pairing in plan.ends if pairing not in shared]
-    own_ends |= {pairing: ", ".join(plan.ends[pairing]) for pairing in own}
-    return shared | dict(zip(own, own, strict=True)), own_ends
 
 
 def _listed(words: list[str]) -> str:

@@ -32,18 +32,15 @@ from netlab.remote.agent import Agent
 from netlab.remote.answers import Pending
 
 USUAL_MTU_BYTES = (1500, 1504, 1450, 1400, 1492, 1420, 1476, 1480, 1280, 4470, 9000)
-"""MTUs that are tried first, such as those of Ethernet (also with a tag), VXLAN, PPPoE, WireGuard
-and GRE, and the minimum of IPv6."""
+"""MTUs that are tried first: Ethernet, VXLAN, PPPoE, WireGuard, GRE, least of IPv6."""
 
 FIRST_TIMEOUT_S = 1.0
 """Timeout of a message before the round-trip time is known."""
 ROUND_TRIPS, LEAST_TIMEOUT_S = 4, 0.1
-"""Timeout of a message: the first number times the longest round trip so far, but at least the
-second number in seconds."""
+"""Timeout of a message in longest round trips so far, and its minimum in seconds."""
 
 TCP_S = 3.0
-"""Time limit for a segment that the path drops: Linux with tcp_mtu_probing needs this time to
-change to shorter segments."""
+"""Time for a dropped segment: Linux with tcp_mtu_probing then sends shorter ones."""
 
 WITHIN_S = 10.0
 """Time limit of the search in one direction; a longer search has no result."""
@@ -151,9 +148,7 @@ def _narrow(path: Direction) -> NarrowPath | None:
 
 
 def _limit_of(path: Direction, interface_mtu_bytes: int, most_bytes: int) -> Limit | None:
-    """The longest message that passes; ``None`` if a message of ``most_bytes`` passes, or if the
-    limit does not last. Raises ProbeError if no message passes.
-    """
+    """The longest message that passes; ``None`` if the largest does or it does not last."""
     attempt = whole_messages(path, interface_mtu_bytes)
     if attempt(most_bytes).passed:
         return None  # as on most paths, with one exchange
@@ -178,9 +173,7 @@ def _limit_of(path: Direction, interface_mtu_bytes: int, most_bytes: int) -> Lim
 def _within(
     seconds: float, most_bytes: int, attempt: Callable[[int], SizeTry]
 ) -> Callable[[int], SizeTry]:
-    """Returns ``attempt`` with a time limit. A message of the largest size is sent again if it is
-    lost, because no search follows if this size passes.
-    """
+    """``attempt`` with a time limit. A lost largest message is sent again: no search follows."""
     give_up = time.monotonic() + seconds
 
     def limited(message_bytes: int) -> SizeTry:
@@ -354,9 +347,7 @@ def _narrow_between(
 
 
 def preflight_service(client: Agent, server: Host) -> Preflight:
-    """Check the path to a host without an agent, by a few requests to its echo service, if it has
-    one. HostError if the traffic would not take the client's test network.
-    """
+    """Check the path to a host without an agent, by its echo. HostError if it is wrong."""
     address = server.service_addresses[0]
     try:
         end = programs.RouteEnd(client, client.host.address(None, _version_of(address)))

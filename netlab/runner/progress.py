@@ -39,8 +39,7 @@ BAR_COLUMNS = 24
 """Width of the bar, on a terminal of 120 columns and more."""
 
 OVERHEAD_S = 0.02
-"""Assumed time that a trial takes in addition to its window (the time that is measured), until the
-first trial has ended."""
+"""Assumed time of a trial besides its window, until the first trial has ended."""
 
 
 class Progress:
@@ -54,8 +53,7 @@ class Progress:
         self.is_verbose = verbose
         self._json, self._quiet = as_json, quiet
         self._carried: dict[str, dict[str, SoFar]] = {}
-        """Key of a cell → flow (direction of its data) → the totals of the flow at the last
-        report."""
+        """Key of a cell → flow (direction of its data) → its totals at the last report."""
         self._steps: dict[str, dict[str, SoFar]] = {}
         """Key of a cell → flow → the data of the flow between the last two reports."""
         self._bar: Bar | None = None
@@ -94,12 +92,12 @@ class Progress:
         if self._is_open_ended:
             least = f"at least {format_seconds(known_s)}; " if known_s else ""
             duration = f"{least}the duration cannot be predicted"
-        self._print(
+        self.notify(
             f"{folder}: {many(len(self._windows_s), 'trial')} to measure{most}{already}, "
             f"{duration}{pauses}"
         )
         if matrix.scale != 1:
-            self._print(f"every count is multiplied by {plain_figures(matrix.scale)}")
+            self.notify(f"every count is multiplied by {plain_figures(matrix.scale)}")
         if draws(sys.stderr) and not self._quiet:
             self._bar = _bar(self._total, measured_count)
 
@@ -134,25 +132,36 @@ class Progress:
         new = [sentence for sentence in sentences if sentence not in self._waited_for]
         self._waited_for.update(new)
         for sentence in new:
-            self._print(
+            self.notify(
                 f"{sentence}; the run waits until {format_seconds(patience_s)} after the loss of "
                 "the host or path (--patience), or until a signal ends it"
             )
 
     def notify(self, sentence: str) -> None:
         """Show a message, such as about a slow step; several threads may call it."""
-        self._print(sentence)
+        self._printed_at = time.monotonic()
+        if self._quiet:
+            return
+        line = screen_of(sys.stderr).fitted(printable(sentence))
+        # The loss of the terminal must not cause the loss of a result.
+        with suppress(OSError, ValueError):
+            if self._bar is not None:
+                from rich.text import Text
+
+                self._bar.console.print(Text.from_ansi(line), soft_wrap=True)
+            else:
+                print(line, file=sys.stderr, flush=True)
 
     def warn(self, sentences: Iterable[str]) -> None:
         """Show warnings."""
         for sentence in sentences:
-            self._print(f"warning: {sentence}")
+            self.notify(f"warning: {sentence}")
 
     def impossible(self, sentences: Mapping[str, int]) -> None:
         """Show why cells are impossible (reason → number of cells); `record` says it no more."""
         for sentence, count in sentences.items():
             are = "is" if count == 1 else "are"
-            self._print(f"warning: {many(count, 'cell')} {are} impossible: {sentence}")
+            self.notify(f"warning: {many(count, 'cell')} {are} impossible: {sentence}")
         self._reported.update(sentences)
 
     def trial(self, trial: Trial) -> None:
@@ -190,14 +199,14 @@ class Progress:
             self._left_s -= window_s
         if record.status is Status.FAILED:
             self._failed += 1
-            self._print(f"{self._words(record.cell)}: failed: {record.detail or record.reason}")
+            self.notify(f"{self._words(record.cell)}: failed: {record.detail or record.reason}")
         if self.is_verbose:
-            self._print(self.line_of(record, took_s))
+            self.notify(self.line_of(record, took_s))
         is_reported_once = record.status in (Status.PENDING, Status.IMPOSSIBLE)
         if is_reported_once and record.detail not in self._reported:
             self._reported.add(record.detail)
             state = "and others are pending" if record.status is Status.PENDING else "is impossible"
-            self._print(f"{self._words(record.cell)} {state}: {record.detail or record.reason}")
+            self.notify(f"{self._words(record.cell)} {state}: {record.detail or record.reason}")
         if self._json:
             optional = {
                 "reason": record.reason,
@@ -218,7 +227,7 @@ class Progress:
         if self._bar is not None:
             self._draw(self._words(record.cell))
         elif time.monotonic() - self._printed_at > QUIET_S:
-            self._print(self._state(self._words(record.cell)))
+            self.notify(self._state(self._words(record.cell)))
 
     def end(self) -> None:
         """Remove the bar and restore the terminal."""
@@ -264,20 +273,6 @@ class Progress:
         description = printable(self._state(activity, now))
         bar.update(bar.task_ids[0], completed=self._done, description=description)
         bar.refresh()
-
-    def _print(self, text: str) -> None:
-        self._printed_at = time.monotonic()
-        if self._quiet:
-            return
-        line = screen_of(sys.stderr).fitted(printable(text))
-        # The loss of the terminal must not cause the loss of a result.
-        with suppress(OSError, ValueError):
-            if self._bar is not None:
-                from rich.text import Text
-
-                self._bar.console.print(Text.from_ansi(line), soft_wrap=True)
-            else:
-                print(line, file=sys.stderr, flush=True)
 
 
 def _varied(cells: Iterable[Cell]) -> tuple[str, ...]:
@@ -344,9 +339,7 @@ def counted(
     notify: Callable[[str], None],
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Countable]:
-    """The items as they come. If this takes long, there is a message every 10 s, such as
-    ``connecting: 512 of 1000 hosts``; ``what`` is ``connecting: {} hosts``.
-    """
+    """The items as they come, with a message every 10 s: ``connecting: 512 of 1000 hosts``."""
     said_s = clock()
     for number, item in enumerate(items, start=1):
         yield item

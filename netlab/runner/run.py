@@ -10,11 +10,10 @@ from netlab.experiment.matrix import expand
 from netlab.findings.catalogue import expect_words
 from netlab.results.arrow.segment_writer import segments_made
 from netlab.results.value_types import RUN_CHECK
-from netlab.runner.due_trials import counts, work_of
 from netlab.runner.options import NOTE, Options, Outcome, data_of, possible_of, session_cells
 from netlab.runner.places import AgentGroup
 from netlab.runner.progress import Progress
-from netlab.runner.session import Session, check_cluster, opened_session, resumable
+from netlab.runner.session import Session, check_cluster, counts, opened_session, resumable, work_of
 from netlab.store.plan import plan_of
 from netlab.store.run_folder import RunFolder
 

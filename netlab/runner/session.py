@@ -3,13 +3,16 @@
 A block has one trial of each cell. It is chosen when it begins, by the records in the run folder.
 Each record is written before the next trial begins; only its sync to the disk overlaps the next
 trial. If the machine fails before the sync ends, the next session measures the trial again.
+
+A trial is disturbed if a hypervisor took CPU time from a host (`quiet` of the matrix can ask for a
+repeat), and interrupted if its data stopped (repeated if a host or a cable is the proven cause).
 """
 
 from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, as_completed, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -18,25 +21,26 @@ from typing import Any
 from netlab import clock, errors
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Inventory
-from netlab.experiment.matrix import Matrix
+from netlab.experiment.matrix import Matrix, StealRule
 from netlab.experiment.schedule import Trial, rounds, with_partners
 from netlab.experiment.variants import Variants, changes_mtu, chosen
-from netlab.kinds import Stream
-from netlab.measurement.ends import CommonWindow, Participant, common_window, is_common
+from netlab.kinds import Setup, Stream
+from netlab.measurement.ends import CommonWindow, Participant, Rendezvous, common_window, is_common
 from netlab.measurement.variants import NOT_REACHED, HostStates
 from netlab.remote.programs import LockOwner
 from netlab.results.arrow.segment_writer import BackgroundSegments, segments_made
-from netlab.runner import due_trials, trial_faults
-from netlab.runner.due_trials import Work
+from netlab.runner import trial_faults
 from netlab.runner.ending import DaemonExecutor, shielded, switching_seldom
 from netlab.runner.host_agents import HostAgents
 from netlab.runner.host_pool import HostPool
-from netlab.runner.options import Options, resume_command
+from netlab.runner.options import Options, redo_of, resume_command
 from netlab.runner.places import AgentGroup, TrialPlace
 from netlab.runner.progress import Progress
 from netlab.store.journal_reading import IN_VAIN
 from netlab.store.run_folder import RunFolder
+from netlab.trial.interruptions import asks_again, interruptions
 from netlab.trial.record import Record, Status, Value
+from netlab.units import format_share, many
 from netlab.version import VERSION
 
 CAPTURES = "captures"
@@ -96,7 +100,7 @@ class Session:
 
     def end(self) -> tuple[str, ...]:
         """Warn about doubtful cells, note the end; returns a sentence for each absent host."""
-        due_trials.flag(self.folder, self.work.cells, self.matrix.quiet, self.progress)
+        flag(self.folder, self.work.cells, self.matrix.quiet, self.progress)
         self.pool.note_facts(self.folder, "after")
         with shielded():
             self.folder.note("session-end")
@@ -244,13 +248,11 @@ class Session:
                 self.pool.note_facts(self.folder, "again", only=returned)
 
     def _left(self) -> list[Trial]:
-        due = due_trials.outstanding(self.folder, self.work.cells, self.work.redo)
+        due = outstanding(self.folder, self.work.cells, self.work.redo)
         return [trial for trial in due if trial not in self._begun]
 
     def _next_block(self) -> tuple[Trial, ...]:
-        """The first block with trials that this session has not begun; after all blocks, the
-        disturbed trials, because a disturbance lasts for a while.
-        """
+        """The first block with trials not begun; after all blocks, the disturbed trials."""
         pool, cells = self.pool, self.work.cells
         if trials := [trial for trial in self._left() if not pool.is_away(trial.cell)]:
             number = min(trial.number for trial in trials)
@@ -260,14 +262,14 @@ class Session:
         quiet = self.matrix.quiet
         again = tuple(
             trial
-            for trial in due_trials.disturbed(self.folder, cells, quiet)
+            for trial in disturbed(self.folder, cells, quiet)
             if self._losses[trial] <= LOSSES_MOST and not pool.is_away(trial.cell)
         )
         if not again:
             return ()
         records = [self.folder.latest[trial.cell.key, trial.number] for trial in again]
         with shielded():
-            reasons = due_trials.note_repeats(self.folder, records, quiet)
+            reasons = note_repeats(self.folder, records, quiet)
         self.progress.notify(f"measured again: {'; '.join(reasons)}")
         return with_partners(again, cells)
 
@@ -292,7 +294,7 @@ class Session:
                 }
                 wait(entered.values())
             window = self._window(pending_trials, executor)
-            participants = due_trials.participants_of(pending_trials)
+            participants = participants_of(pending_trials)
             for trial, attempt in attempts:
                 around = window, participants.get(trial), entered.get(trial)
                 futures[executor.submit(self.trial, trial, attempt, *around)] = trial
@@ -331,9 +333,7 @@ class Session:
         return attempt
 
     def _enter(self, cell: Cell) -> Mapping[str, Value] | trial_faults.Unmeasured:
-        """Bring both hosts into the state that the cell's variant names. Returns what the commands
-        that check it printed, or why it was not reached. Raises HostGone.
-        """
+        """Bring both hosts into the state of the variant: what the checks printed, or a reason."""
         ends = self.pool.ends(cell)
         try:
             return self._states.enter(cell, ends)
@@ -419,9 +419,7 @@ class Session:
 def obstacle_left(
     obstacle: trial_faults.Unmeasured | None, cell: Cell, variants: Variants
 ) -> trial_faults.Unmeasured | None:
-    """``obstacle``, or ``None`` if the state of the cell's hosts may have removed it: it may change
-    the MTU of an interface, and the path MTU was measured before.
-    """
+    """``obstacle``, or ``None`` for a path MTU that the state of the hosts may have changed."""
     is_path_mtu = obstacle is not None and obstacle.reason == trial_faults.PATH_MTU
     if is_path_mtu and changes_mtu(chosen(variants, cell.setup.variant)):
         return None
@@ -440,9 +438,7 @@ def check_cluster(cluster: str | None, *, insecure: bool) -> None:
 def trial_place(
     cluster: str | None, *, insecure: bool = False, group: AgentGroup | None = None
 ) -> Iterator[TrialPlace]:
-    """The workers of ``cluster`` (the words of `--cluster`) until the context ends; ``None``: this
-    process, with the agents of ``group``. Raises HostError, and UsageError for wrong words.
-    """
+    """The workers of `--cluster`, or this process with ``group``. HostError, UsageError."""
     if cluster is None:
         yield TrialPlace(group)
         return
@@ -462,9 +458,7 @@ def opened_session(
     progress: Progress,
     agents: AgentGroup | None = None,
 ) -> Iterator[Session]:
-    """A session with its hosts, which are connected until the context ends; ``agents`` are open
-    already. Raises HostError, LockedError, UsageError.
-    """
+    """A session with its hosts until the context ends. HostError, LockedError, UsageError."""
     pairings = tuple(dict.fromkeys(trial.cell.pairing for trial in work.trials))
     # The id of the run is in the first line of its journal.
     ids = (note.data.get("run") for note in folder.notes if note.kind == "journal")
@@ -492,9 +486,7 @@ def opened_session(
 
 @contextmanager
 def resumable(folder: RunFolder, progress: Progress) -> Iterator[None]:
-    """Name the command that resumes the run in an error that ends it early. A new folder without a
-    record is removed if the hosts or the options are the reason.
-    """
+    """Name the command that resumes the run in an error; an unused new folder is removed."""
     try:
         yield
     except errors.ClusterLost as lost:
@@ -506,3 +498,143 @@ def resumable(folder: RunFolder, progress: Progress) -> Iterator[None]:
         progress.warn(segments_made(folder.path))
         sentence = f"{signal}; to resume: {resume_command(folder.path)}"
         raise errors.Interrupted(signal.signal_number, sentence) from None
+
+
+DISTURBED = "disturbed"
+"""Kind of the note about a trial that is repeated because a host lost CPU time."""
+
+INTERRUPTED = "interrupted"
+"""Kind of the note about a trial that is repeated because a host or a cable stopped its data."""
+
+NOT_TIGHT = "not-tight"
+"""Kind of the note about a cell whose mean is not precise after the maximum number of trials."""
+
+
+def note_repeats(
+    folder: RunFolder, records: Iterable[Record], quiet: StealRule | None
+) -> list[str]:
+    """Note why each record's trial is repeated; returns the reasons of all, in words."""
+    stolen = stopped = 0
+    for record in records:
+        trial = {"cell": record.cell, "trial": record.trial, "attempt": record.attempt}
+        if quiet is not None and quiet.asks_again(record):
+            stolen += 1
+            folder.note(DISTURBED, durable=False, **trial, **asdict(quiet))
+        if not asks_again(record):
+            continue
+        stopped += 1
+        for it in interruptions(record):
+            cause = it.cause and it.cause.value
+            seen = {"cause": cause, "end": it.end, "stopped_ns": it.stopped_ns}
+            folder.note(INTERRUPTED, durable=False, **trial, **seen)
+    reasons = [quiet.disturbed(stolen)] if quiet is not None and stolen else []
+    return reasons + ([f"{many(stopped, 'trial')} in which data stopped"] if stopped else [])
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The work of one session."""
+
+    cells: tuple[Cell, ...]
+    """The cells of the matrix that the options choose."""
+    trials: tuple[Trial, ...]
+    """The trials of these cells that are due when the session begins."""
+    redo: frozenset[str]
+    """Keys of cells that are measured again, whether or not they have results."""
+
+
+def work_of(folder: RunFolder, cells: tuple[Cell, ...], options: Options, matrix: Matrix) -> Work:
+    """The work that is left of ``cells``, according to the records."""
+    redo = redo_of(options.redo, cells, folder.latest)
+    trials = (*outstanding(folder, cells, redo), *disturbed(folder, cells, matrix.quiet))
+    return Work(cells, tuple(dict.fromkeys(trials)), redo)
+
+
+def outstanding(
+    folder: RunFolder, cells: tuple[Cell, ...], redo: frozenset[str]
+) -> tuple[Trial, ...]:
+    """The trials of ``cells`` that must still be measured; of the cells in ``redo`` (keys), all."""
+    return _trials_of(cells, folder.outstanding(redo))
+
+
+def _trials_of(cells: tuple[Cell, ...], pairs: Iterable[tuple[str, int]]) -> tuple[Trial, ...]:
+    """``pairs``: key of a cell, which may be another one, and the number of a trial."""
+    by_key = {cell.key: cell for cell in cells}
+    return tuple(Trial(by_key[key], number) for key, number in pairs if key in by_key)
+
+
+def disturbed(
+    folder: RunFolder, cells: tuple[Cell, ...], quiet: StealRule | None
+) -> tuple[Trial, ...]:
+    """Disturbed or interrupted trials that may be tried again; each begun attempt counts."""
+
+    def asks(record: Record) -> bool:
+        attempts = folder.next_attempt(record.cell, record.trial) - 1
+        latest = replace(record, attempt=attempts)
+        return asks_again(latest) or (quiet is not None and quiet.asks_again(latest))
+
+    return recorded_trials(folder, cells, asks, None if quiet is None else quiet.steal)
+
+
+def recorded_trials(
+    folder: RunFolder,
+    cells: tuple[Cell, ...],
+    is_meant: Callable[[Record], bool],
+    most_steal: float | None,
+) -> tuple[Trial, ...]:
+    """Doubtful trials (``most_steal``: of CPU time) whose latest record ``is_meant`` says so."""
+    doubtful = _trials_of(cells, folder.doubtful(most_steal))
+    return tuple(
+        trial for trial in doubtful if is_meant(folder.latest[trial.cell.key, trial.number])
+    )
+
+
+def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
+    """Number of trials of ``cells`` by status; those not measured yet are pending."""
+    counted = folder.counts({cell.key for cell in cells})
+    return {str(status): count for status, count in counted.items()}
+
+
+def participants_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:
+    """Trial → its participant in a search of several pairs: trials with equal such settings."""
+    groups: dict[Setup, list[Trial]] = {}
+    for trial in trials:
+        if trial.cell.setup.is_together:
+            groups.setdefault(trial.cell.setup, []).append(trial)
+    participants: dict[Trial, Participant] = {}
+    for group in groups.values():
+        rendezvous = Rendezvous(trial.cell.pairing for trial in group)
+        participants |= {trial: rendezvous.participant(trial.cell.pairing) for trial in group}
+    return participants
+
+
+def flag(
+    folder: RunFolder, cells: tuple[Cell, ...], steal_rule: StealRule | None, progress: Progress
+) -> None:
+    """Warn about trials with stopped data or lost CPU time, and once about imprecise cells."""
+    if steal_rule is not None:
+        stayed = recorded_trials(folder, cells, steal_rule.is_disturbed, steal_rule.steal)
+        if stayed:
+            progress.warn([f"{steal_rule.disturbed(len(stayed))}, in every attempt"])
+    stopped_trials = recorded_trials(folder, cells, lambda record: any(interruptions(record)), None)
+    if stopped_trials:
+        stopped = many(len(stopped_trials), "trial")
+        progress.warn([f"{stopped} in which data stopped: see the findings"])
+    rule = folder.plan.until
+    noted = {note.data.get("cell") for note in folder.notes if note.kind == NOT_TIGHT}
+    to_note = {cell.key for cell in cells} - noted
+    imprecise = [
+        (cell.key, reached.trials)
+        for cell in folder.plan.cells
+        if cell.key in to_note and (reached := folder.progress(cell)).precise is False
+    ]
+    if rule is None or not imprecise:
+        return
+    limits = {"within": rule.within, "confidence": rule.confidence}
+    for key, trials in imprecise:
+        with shielded():
+            folder.note(NOT_TIGHT, durable=False, cell=key, trials=trials, **limits)
+    width, more = format_share(rule.within), len(imprecise) - 1
+    cell_words = f"{imprecise[0][0]} and {more} more" if more else imprecise[0][0]
+    sentence = f"the mean is not within ± {width} after {rule.at_most} trials: {cell_words}"
+    progress.warn([sentence])

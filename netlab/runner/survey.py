@@ -149,8 +149,7 @@ class PutBack:
     fault: str | None
     """Why the setting was not put back, and what to do; ``None``: it was put back."""
     is_own: bool = True
-    """Whether this host can run the entry's command: the entry is not damaged and belongs to the
-    network namespace of this host."""
+    """Whether this host can run the entry's command: see ``is_reachable``."""
 
     def as_json(self) -> dict[str, object]:
         """An object for `netlab hosts --json`."""
@@ -282,8 +281,7 @@ NO_THROTTLE = 0xFFFFFFFF
 """Windows' NetworkThrottlingIndex when throttling is off."""
 
 OWNER = "netlab hosts"
-"""Name of this command as the holder of a host's lock; other netlab processes that wait for the
-lock show it."""
+"""Holder of a host's lock, as other netlab processes that wait for the lock show it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,9 +376,7 @@ def told_once(hosts: Sequence[InspectedHost]) -> tuple[InspectedHost, ...]:
 def inspect(
     host: Host, notify: Callable[[str], None] | None = None, owner: LockOwner | None = None
 ) -> InspectedHost:
-    """Connect to a host, put back the settings that earlier runs changed (locked by ``owner``
-    meanwhile), and inspect the host. A fault is returned as a sentence and never raised.
-    """
+    """Put back what earlier runs changed on a host, and inspect it. Faults are sentences."""
     if not host.has_agent:
         services = [("reachable", "not asked: it runs no agent")]
         if host.mirror is not None:

@@ -255,9 +255,7 @@ def _needs_agent(cell: Cell) -> str | None:
 def beyond_account(
     cell: Cell, pair: HostPair, values: Mapping[str, HostValues]
 ) -> Unmeasured | None:
-    """The reason if a host has the cell's congestion control but does not let the login's account
-    choose it. Root may allow it later: the error number (``EPERM``) makes the record not final.
-    """
+    """The reason if the account may not choose the congestion control; root may allow it."""
     server, client = pair
     refusals = [*refused_controls(cell, {"server": server, "client": client}, values)]
     if not refusals:
@@ -265,6 +263,7 @@ def beyond_account(
     reason = "capability-missing"
     detail = "; ".join([*dict.fromkeys(refusals), ADVICE[reason, "congestion"]])
     names = server.name, client.name
+    # The error number makes the record not final.
     return Unmeasured(Status.IMPOSSIBLE, reason, detail, *names, errno=errno.EPERM)
 
 
@@ -377,22 +376,19 @@ def keep_traceback(error: Exception, folder: Path, name: str) -> str:
 
 
 Check = Callable[[str], Preflight]
-"""Checks the path between the hosts of a pairing with packets of each protocol each way; HostError
-if the traffic would not take the test network."""
+"""Checks the path of a pairing both ways; HostError if it leaves the test network."""
 
 Way = tuple[str, str, str, str]
 """Pairing, protocol, the server's and the client's address."""
 
 CHECKS_AT_ONCE = 256
-"""Maximum number of pairings that are checked at the same time: each check has a thread, which
-mostly waits for the hosts."""
+"""Maximum number of pairings checked at once, each in a thread that mostly waits."""
 
 NO_PREFLIGHT = Preflight(blocked=(), warnings=())
 CUT = frozenset({"path-blocked", "wrong-path"})
 
 FIRST_LOOK_S = 10.0
-"""Time until the second check of a way (see ``PathChecks``) that never worked: a cable may have
-been unplugged."""
+"""Time to the second check of a way that never worked: a cable may be unplugged."""
 
 
 @dataclass(eq=False)
@@ -461,10 +457,7 @@ class PathChecks:
                 self.cut[way] = replace(absence, ask_at_s=now_s)
 
     def obstacle(self, cell: Cell) -> Unmeasured | None:
-        """Why packets of ``cell`` do not pass now; ``None`` if they do. A pairing in doubt is
-        checked before each trial until that succeeds. Raises HostGone if a host is lost during the
-        check.
-        """
+        """Why packets of ``cell`` do not pass now; a doubtful pairing is checked. HostGone."""
         pairing = cell.pairing
         obstacle = self._check_again(pairing) if pairing in self.unchecked else None
         obstacle = obstacle or no_way(cell, self.pairs[pairing], self.of(pairing))
@@ -507,9 +500,7 @@ class PathChecks:
         return tuple(absence.sentence for way, absence in cuts if way[0] in pairings)
 
     def next_asks_s(self, cells: Iterable[Cell], patience_s: float) -> list[float | None]:
-        """Seconds until the next check of each cut way of these cells. Called when nothing else is
-        left to measure, so ways that never worked get one last check.
-        """
+        """Seconds to the next check of each cut way; one that never worked gets a last one."""
         now_s = clock.monotonic()
         ways = {way_of(cell, self.pairs) for cell in cells} if self.cut else set()
         last = (self._never_passed & ways) - self._looked_last if patience_s > 0 else set()

@@ -19,13 +19,12 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.remote.agent import Agent
-from netlab.runner.due_trials import Work, counts, flag, outstanding
 from netlab.runner.host_pool import HostPool
 from netlab.runner.options import Options
 from netlab.runner.places import TrialPlace
 from netlab.runner.progress import Progress
 from netlab.runner.run import measure
-from netlab.runner.session import Session
+from netlab.runner.session import Session, Work, counts, flag, outstanding
 from netlab.runner.trial_faults import Unmeasured
 from netlab.store.plan import plan_of
 from netlab.store.reader import read

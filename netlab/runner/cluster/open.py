@@ -28,16 +28,8 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement import engines
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.remote.agent import SILENCE_S, Agent
+from netlab.runner.cluster import relay as relay_room
 from netlab.runner.cluster import worker
-from netlab.runner.cluster.relay import (
-    Done,
-    Opened,
-    Relay,
-    RelayedTransport,
-    first_line,
-    loss,
-    order_of,
-)
 from netlab.runner.ending import DaemonExecutor
 from netlab.runner.places import TrialPlace
 from netlab.trial.record import Record, from_json
@@ -65,7 +57,7 @@ class Controllers(TrialPlace):
         self._client = client
         self._address = address
         self._run = secrets.token_hex(8)
-        self._relays: dict[str, Relay] = {}
+        self._relays: dict[str, relay_room.Relay] = {}
         self._refused: set[str] = set()
         self._places: dict[str, str] = {}
         self._sites: dict[str, frozenset[str]] = {}
@@ -101,7 +93,7 @@ class Controllers(TrialPlace):
             relay = self._relays.get(address)
             if relay is None or relay.why_lost is not None:
                 relay = self._relays[address] = self._new_relay(host, address)
-        opened: Opened = self._call(relay, host.name, worker.open_host, self._run, host)
+        opened: relay_room.Opened = self._call(relay, host.name, worker.open_host, self._run, host)
         for sentence in opened.events:
             on_event(sentence)
         if opened.error:
@@ -111,7 +103,7 @@ class Controllers(TrialPlace):
             elif kind is errors.UnknownHostKey:  # ... nor can this one
                 kind = errors.HostKeyError
             raise kind(opened.sentence)
-        transport = RelayedTransport(relay, host.name)
+        transport = relay_room.RelayedTransport(relay, host.name)
         self.connections.add(transport)
         agent = Agent(host, transport, transport.start(None))
         agent.probe_path = opened.probe_path
@@ -132,10 +124,10 @@ class Controllers(TrialPlace):
             return engines.measure(trial, ends, attempt, live)
         token = secrets.token_hex(8)
         place_of = self._places.__getitem__
-        order = order_of(trial, attempt, ends, place_of, run=self._run, token=token)
+        order = relay_room.order_of(trial, attempt, ends, place_of, run=self._run, token=token)
         relay.totals[token] = partial(live, trial.cell)
         try:
-            done: Done = self._call(relay, agent.host.name, worker.measure, order)
+            done: relay_room.Done = self._call(relay, agent.host.name, worker.measure, order)
         finally:
             del relay.totals[token]
         if done.token != token:
@@ -210,7 +202,7 @@ class Controllers(TrialPlace):
             return str(near)
         return min(candidates, key=lambda address: (counts[address], address))
 
-    def _new_relay(self, host: Host, address: str) -> Relay:
+    def _new_relay(self, host: Host, address: str) -> relay_room.Relay:
         calls = worker.WorkerCalls(self._client, address, self._run)
         try:  # dask itself may wait forever
             version = DaemonExecutor().submit(calls, worker.begin).result(ANSWER_S)
@@ -221,16 +213,18 @@ class Controllers(TrialPlace):
             ) from None
         except Exception as error:
             self._sites_at_s = -math.inf
-            raise HostError(f"{host.name}: {loss(address, error)}") from None
+            raise HostError(f"{host.name}: {relay_room.loss(address, error)}") from None
         if version != VERSION:
             self._refused.add(address)
             raise HostError(
                 f"{host.name}: its worker {address} has netlab {version}, this is {VERSION}; they "
                 "have to be the same"
             )
-        return Relay(calls, worker.SPINE, address)
+        return relay_room.Relay(calls, worker.SPINE, address)
 
-    def _call(self, relay: Relay, host: str, task: Callable[..., Any], *words: Any) -> Any:
+    def _call(
+        self, relay: relay_room.Relay, host: str, task: Callable[..., Any], *words: Any
+    ) -> Any:
         """The result of a task at a worker; HostGone with the host's name if the worker is lost."""
         # netlab itself repeats trials: dask must neither retry a task nor move it elsewhere.
         executor = self._client.get_executor(
@@ -251,7 +245,7 @@ class Controllers(TrialPlace):
             except TimeoutError:
                 continue
             except (CancelledError, Exception) as error:
-                raise HostGone(f"{host}: {loss(relay.label, error)}") from None
+                raise HostGone(f"{host}: {relay_room.loss(relay.label, error)}") from None
 
 
 CONNECT_S = 20.0
@@ -301,9 +295,7 @@ def cluster_address(words: str, *, insecure: bool = False) -> str:
 
 @contextmanager
 def controllers_at(address: str) -> Iterator[Controllers]:
-    """The controllers of a cluster (see ``cluster_address``), until the context ends. HostError if
-    it does not answer, UsageError if dask is not installed or has no certificates.
-    """
+    """The controllers until the context ends. HostError, UsageError without dask."""
     _need()
     local_workers = int(address.removeprefix("local:")) if address.startswith("local:") else 0
     with ExitStack() as stack:
@@ -351,7 +343,9 @@ def _client(scheduler: str) -> distributed.Client:
     try:
         return distributed.Client(scheduler, **OF_CLIENT, **options)
     except (OSError, RuntimeError, ValueError) as error:
-        raise HostError(f"the scheduler {scheduler} does not answer: {first_line(error)}") from None
+        raise HostError(
+            f"the scheduler {scheduler} does not answer: {relay_room.first_line(error)}"
+        ) from None
 
 
 def _local(workers: int, stack: ExitStack) -> distributed.Client:

@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from netlab.errors import HostGone, NetlabError
@@ -25,18 +25,7 @@ from netlab.measurement import engines
 from netlab.measurement.ends import SoFar
 from netlab.remote.agent import Agent
 from netlab.remote.transport import Connections
-from netlab.runner.cluster.relay import (
-    AgentChannel,
-    Delivery,
-    Done,
-    Mailbox,
-    Opened,
-    ProgramChannel,
-    Relay,
-    RelayedTransport,
-    Totals,
-    TrialOrder,
-)
+from netlab.runner.cluster import relay as relay_room
 from netlab.trial.record import to_json
 from netlab.version import VERSION
 
@@ -57,13 +46,15 @@ class ResidentRun:
         self.connections = Connections()
         self._loop = loop
         self._agents: dict[str, Agent] = {}
-        self._mailboxes: dict[str, Mailbox] = {}
+        self._mailboxes: dict[str, relay_room.Mailbox] = {}
         self._heard_at_s: dict[str, float] = {}
-        self.channels: dict[tuple[str, str], AgentChannel | ProgramChannel] = {}
+        self.channels: dict[
+            tuple[str, str], relay_room.AgentChannel | relay_room.ProgramChannel
+        ] = {}
         self._guard = threading.Lock()
         self.ended = threading.Event()
         """Set when the run has ended, or its lease."""
-        self.peers: dict[str, Relay] = {}
+        self.peers: dict[str, relay_room.Relay] = {}
         """Address of another worker → the relay to it."""
         self.far_agents: dict[tuple[str, str], Agent] = {}
         """(host's name, address of its worker) → the agent there, used over a relay."""
@@ -94,11 +85,11 @@ class ResidentRun:
         """Renew the lease of a requester."""
         self._heard_at_s[requester] = time.monotonic()
 
-    def mailbox(self, requester: str) -> Mailbox:
+    def mailbox(self, requester: str) -> relay_room.Mailbox:
         """The mailbox of a requester."""
         with self._guard:
             if requester not in self._mailboxes:
-                self._mailboxes[requester] = Mailbox(self._loop)
+                self._mailboxes[requester] = relay_room.Mailbox(self._loop)
             return self._mailboxes[requester]
 
     def open_channel(
@@ -109,10 +100,10 @@ class ResidentRun:
         agent = self._agents.get(host_name)
         if agent is not None and argv is None:
             close = partial(self._close_agent, host_name) if requester == SPINE else None
-            self.channels[requester, name] = AgentChannel(agent, deliver, close)
+            self.channels[requester, name] = relay_room.AgentChannel(agent, deliver, close)
             return
         words = tuple(argv or ())
-        self.channels[requester, name] = ProgramChannel(
+        self.channels[requester, name] = relay_room.ProgramChannel(
             lambda: self.agent(host_name).start_beside(words), deliver
         )
 
@@ -203,7 +194,9 @@ async def relay_write(run: str, requester: str, writes: Sequence[tuple[Any, ...]
             channel.kill()
 
 
-async def relay_take(run: str, requester: str, wait_s: float) -> list[tuple[str, Delivery]]:
+async def relay_take(
+    run: str, requester: str, wait_s: float
+) -> list[tuple[str, relay_room.Delivery]]:
     """What the channels delivered, after up to ``wait_s``. HostGone if the run is not known."""
     resident = resident_of(run)
     resident.hear(requester)
@@ -237,15 +230,16 @@ class WorkerCalls:
         """See ``relay_write``."""
         self(relay_write, requester, writes)
 
-    def take(self, requester: str, wait_s: float) -> Sequence[tuple[str, Delivery]]:
+    def take(self, requester: str, wait_s: float) -> Sequence[tuple[str, relay_room.Delivery]]:
         """See ``relay_take``."""
-        return cast("Sequence[tuple[str, Delivery]]", self(relay_take, requester, wait_s))
+        items: Sequence[tuple[str, relay_room.Delivery]] = self(relay_take, requester, wait_s)
+        return items
 
 
 _GUARD = threading.Lock()
 
 
-def open_host(run: str, host: Host) -> Opened:
+def open_host(run: str, host: Host) -> relay_room.Opened:
     """Open an agent on a host."""
     import distributed  # an extra: whoever calls this has it
 
@@ -254,16 +248,16 @@ def open_host(run: str, host: Host) -> Opened:
     try:
         agent = resident_of(run).open(host, events.append)
     except NetlabError as error:
-        return Opened(type(error).__name__, str(error), events=tuple(events))
-    return Opened(probe_path=agent.probe_path, events=tuple(events))
+        return relay_room.Opened(type(error).__name__, str(error), events=tuple(events))
+    return relay_room.Opened(probe_path=agent.probe_path, events=tuple(events))
 
 
-def measure(order: TrialOrder) -> Done:
+def measure(order: relay_room.TrialOrder) -> relay_room.Done:
     """Measure one trial."""
     import distributed  # an extra: whoever calls this has it
 
     distributed.secede()  # a worker with one thread still measures several pairs at once
-    done = partial(Done, order.token)
+    done = partial(relay_room.Done, order.token)
     try:
         resident = resident_of(order.run)
         worker = distributed.get_worker().address
@@ -271,7 +265,7 @@ def measure(order: TrialOrder) -> Done:
 
         def live(_cell: Cell, so_far: SoFar) -> None:
             """Report the totals of the trial so far to the run."""
-            resident.mailbox(SPINE).put("", Totals(order.token, so_far))
+            resident.mailbox(SPINE).put("", relay_room.Totals(order.token, so_far))
 
         record = engines.measure(order.trial, ends, order.attempt, live)
         return done("record", to_json(record))
@@ -281,7 +275,7 @@ def measure(order: TrialOrder) -> Done:
         return done("defect", traceback.format_exc())
 
 
-def _agent_for(resident: ResidentRun, order: TrialOrder, name: str) -> Agent:
+def _agent_for(resident: ResidentRun, order: relay_room.TrialOrder, name: str) -> Agent:
     """The agent on a host: this worker's own, or that of another worker over a relay."""
     import distributed  # an extra: whoever calls this has it
 
@@ -295,8 +289,10 @@ def _agent_for(resident: ResidentRun, order: TrialOrder, name: str) -> Agent:
         relay = resident.peers.get(address)
         if relay is None or relay.why_lost is not None:
             calls = WorkerCalls(distributed.get_client(), address, order.run)
-            relay = resident.peers[address] = Relay(calls, f"worker-{uuid4().hex[:8]}", address)
-        transport = RelayedTransport(relay, name)
+            relay = resident.peers[address] = relay_room.Relay(
+                calls, f"worker-{uuid4().hex[:8]}", address
+            )
+        transport = relay_room.RelayedTransport(relay, name)
         agent = Agent(order.hosts[name], transport, transport.start(None))
         resident.far_agents[name, address] = agent
     agent.greet(None)

@@ -12,16 +12,16 @@ from netlab.config.matrix_file import load_matrix
 from netlab.ethernet import Link
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.experiment.matrix import expand
-from netlab.runner.new_hosts import (
+from netlab.runner.options import possible_of
+from netlab.runner.two_hosts import (
     FoundHost,
+    HostAddress,
+    first_matrix_text,
     inventory_text,
-    matrix_text,
     pairings_of,
     shared_networks,
     with_addresses,
 )
-from netlab.runner.options import possible_of
-from netlab.runner.two_hosts import HostAddress
 
 
 def found(name: str, system: str, *addresses: tuple[str, str, str]) -> FoundHost:
@@ -75,7 +75,7 @@ def test_the_matrix_that_init_writes_has_only_pairings_that_have_hosts(
         hosts = with_addresses(listed, shared_networks(listed))
         inventory, matrix = tmp_path / "lab.yaml", tmp_path / "first.yaml"
         inventory.write_text(inventory_text(hosts, {}))
-        matrix.write_text(matrix_text(hosts, link))
+        matrix.write_text(first_matrix_text(hosts, link))
         read = load_matrix(matrix)
         assert read.link == link
         assert set(read.pairings) == set(pairings_of(hosts))
