@@ -49,10 +49,9 @@ _in_hook = False
 
 @contextmanager
 def interruptible(within_s: float = END_S) -> Iterator[None]:
-    """Turn the first signal of ``NAMES`` into ``Interrupted``; the process ends within ``within_s``
-    seconds, also after the context was left.
-
-    Only the main thread can call this. A signal that is ignored, as under nohup, stays ignored.
+    """Turn the first signal of ``NAMES`` into ``Interrupted``, in the main thread; the process ends
+    within ``within_s`` seconds, also after the context. An ignored signal, as under nohup, stays
+    so.
     """
     numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
     ending = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
@@ -71,10 +70,8 @@ def interruptible(within_s: float = END_S) -> Iterator[None]:
 
 
 def raise_swallowed() -> None:
-    """Install a hook for the whole process, so that no signal is lost.
-
-    Python swallows an exception raised in the callback of a weak reference or in a finalizer. If a
-    signal arrives during such a call, the hook sends the signal again a moment later.
+    """Install a hook for the whole process: Python swallows an exception in the callback of a weak
+    reference or in a finalizer; the hook sends a signal that arrives there again.
     """
     previous_hook = sys.unraisablehook
 
@@ -190,21 +187,17 @@ AT_ONCE = 32
 
 
 class DaemonExecutor(Executor):
-    """Runs each call in a daemon thread, which does not keep the process alive: Python's own
+    """Runs each call in a daemon thread, at once or when fewer than ``most`` run. Python's own
     ``ThreadPoolExecutor`` would wait for a host that does not answer when the interpreter ends.
-
-    A call begins at once, unless ``most`` calls run; then it begins as soon as one has ended.
     """
 
     def __init__(self, most: int | None = None) -> None:
         """``most``: maximum number of calls at the same time, at least 1; ``None``: no maximum."""
         self._most = math.inf if most is None else most
         self._calls: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
-        """Calls that have not begun."""
         self._threads = 0
         self._lock = threading.Lock()
         self._open: set[Future[Any]] = set()
-        """Calls that have not ended."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Start a call; the future holds its result or its exception."""
@@ -267,11 +260,8 @@ A_HOST_S = 0.0001
 @contextmanager
 def switching_seldom(hosts: int) -> Iterator[None]:
     """Within this context, threads that wait for the interpreter ask for it less often, in
-    proportion to the number of hosts. Up to 50 hosts, Python's own interval of 5 ms stays.
-
-    Each host and each pair of a round has a thread; each waiting thread wakes once in an interval
-    to ask for its turn. With 1000 hosts and 5 ms, these wake-ups would cost more than the work. A
-    thread that waits for a host gives up its turn at once, whatever the interval.
+    proportion to the number of hosts; up to 50 hosts, Python's own interval of 5 ms stays. With
+    1000 hosts, whose threads wake each 5 ms, these wake-ups would cost more than the work.
     """
     earlier_s = sys.getswitchinterval()
     sys.setswitchinterval(max(earlier_s, hosts * A_HOST_S))

@@ -258,10 +258,8 @@ class HostPool:
         )
 
     def reason_not_to_measure(self, cell: Cell) -> Unmeasured | None:
-        """Why ``cell`` cannot be measured now; ``None`` if it can. Raises HostGone if a host is
-        lost.
-
-        The path between its hosts may be checked again: keep other trials off them meanwhile.
+        """Why ``cell`` cannot be measured now; ``None`` if it can. Raises HostGone. The path may be
+        checked again: keep other trials off the hosts meanwhile.
         """
         pair = self._pairs.get(cell.pairing)
         if pair is None:

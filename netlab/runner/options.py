@@ -264,10 +264,8 @@ class Possible:
 
 
 def possible_of(cells: Sequence[Cell], inventory: Inventory) -> Possible:
-    """The cells that the inventory has hosts for.
-
-    UsageError if a pairing that names its two hosts is impossible, or if no cell can be measured.
-    If some cells can be measured, the matrix may be for a larger inventory.
+    """The cells that the inventory has hosts for: the matrix may be for a larger one. UsageError if
+    a pairing that names its two hosts is impossible, or if no cell can be measured.
     """
     pairs: dict[str, HostPair] = {}
     lacking: dict[str, str] = {}

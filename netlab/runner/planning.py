@@ -167,10 +167,8 @@ def plan_of(
     overrides: Mapping[str, str] | None = None,
     ask: AskHosts | None = None,
 ) -> Planned:
-    """Plan a matrix. Hosts are asked for their capabilities only if ``ask`` is given.
-
-    Raises MatrixError and UsageError as `netlab run` does. Without an inventory, two hosts of each
-    system are assumed, and the pairings LL and WW share no host.
+    """Plan a matrix; hosts are asked only if ``ask`` is given. MatrixError, UsageError. Without an
+    inventory, two hosts of each system are assumed, and LL and WW share no host.
     """
     matrix = load_matrix(matrix_file, overrides, hosts_file, expect_words())
     cells = chosen_of(expand(matrix), only)

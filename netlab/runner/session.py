@@ -58,9 +58,7 @@ LEAST_WAIT_S = 0.05
 @dataclass(eq=False)
 class Session:
     """One session of a run: its work, its run folder and its hosts. Only its own thread changes
-    what changes while it measures: the trials that it has begun, those under way with their
-    attempts and futures, how often each lost a host, the last sync to the disk, the hosts in the
-    journal.
+    what changes while it measures.
     """
 
     folder: RunFolder
@@ -84,9 +82,7 @@ class Session:
         """Trial without a record yet → its attempt."""
         self._futures: dict[Future[Record], Trial] = {}
         self._syncs: list[Future[None]] = []
-        """The sync that makes the last records durable."""
         self._noted_hosts: set[str] = set()
-        """Names of the hosts that the journal describes."""
 
     def begin(self) -> None:
         """Note the session, its hosts and their facts, before the first trial."""
@@ -376,12 +372,9 @@ class Session:
         participant: Participant | None,
         entered: Future[Mapping[str, Value] | trial_faults.Unmeasured] | None,
     ) -> Record:
-        """The record of one trial: its result, or why it was not measured. It is called in a thread
-        of its own.
-
-        ``window``: the measured time of all trials of the round, if they share one;
-        ``participant``: how the trial's hosts take part in a search of several pairs of hosts;
-        ``entered``: the outcome of ``_enter``, if the matrix has variants.
+        """The record of one trial, in a thread of its own: its result, or why it was not measured.
+        ``window`` is that of all trials of the round, ``participant`` its part in a search of
+        several pairs, ``entered`` the outcome of ``_enter``, if there are any.
         """
         cell, link = trial.cell, self.matrix.link
         try:

@@ -291,7 +291,6 @@ class InspectedHost:
     host: Host
     lines: tuple[tuple[str, str], ...] = ()
     unfit: tuple[str, ...] = ()
-    """The faults of the host, a sentence each; empty if the host is fit."""
     tried: tuple[PutBack, ...] = ()
     """What became of each setting that earlier runs had changed and not put back."""
 
@@ -337,8 +336,7 @@ class Survey:
 
     def raise_for_unfit(self) -> None:
         """Raise HostError if a host is not fit."""
-        names = [inspected.host.name for inspected in self.hosts if inspected.unfit]
-        if names:
+        if names := [inspected.host.name for inspected in self.hosts if inspected.unfit]:
             raise HostError(f"hosts not fit for measuring: {', '.join(names)}")
 
 
@@ -352,10 +350,8 @@ def survey(path: Path, notify: Callable[[str], None] | None = None) -> Survey:
 
 
 def told_once(hosts: Sequence[InspectedHost]) -> tuple[InspectedHost, ...]:
-    """Remove from each host's faults those about settings of another host of the inventory.
-
-    Two network namespaces of one machine may share an undo log. Each puts back its own settings,
-    and reports those of the other as settings that it cannot put back.
+    """Remove from each host's faults those about settings of another host of the inventory: two
+    network namespaces of one machine may share an undo log, and report each other's settings.
     """
 
     def key(item: PutBack) -> tuple[str, str]:

@@ -221,12 +221,21 @@ def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
     server, client = pair
     if server.has_agent:
         return None
-    engine = cell.settings.get("engine")
+    engine, setup = cell.settings.get("engine"), cell.setup
     if engine in server.serves:
         return None
     if engine is None and server.mirror is not None:
-        lacking = _needs_agent(cell)
-        if lacking is None:
+        if not isinstance(setup, Requests):
+            lacking = f"a `{cell.test}` test needs a probe at both ends"
+        elif isinstance(setup, RoundTrip) and setup.mirror is not None:
+            lacking = f"netlab cannot start or time `{setup.mirror}` on it"
+        elif setup.response_bytes not in (None, setup.message_bytes):
+            lacking = "its answer is always as long as the request"
+        elif setup.mirror_hold_s:
+            lacking = "it cannot wait before it answers"
+        elif ignored := [ROWS[name].key for name, _level in setup.untold()]:
+            lacking = f"it cannot apply the settings {', '.join(ignored)}"
+        else:
             return None
         detail = f"{server.name} is a mirror without a probe: {lacking}"
     elif server.serves:
@@ -236,20 +245,6 @@ def beyond_server(cell: Cell, pair: HostPair) -> Unmeasured | None:
         detail = f"{server.name} runs no probe; it serves an echo only: no other tool"
     reason = "not-as-set-up"
     return Unmeasured(Status.IMPOSSIBLE, reason, detail, server.name, client.name)
-
-
-def _needs_agent(cell: Cell) -> str | None:
-    setup = cell.setup
-    if not isinstance(setup, Requests):
-        return f"a `{cell.test}` test needs a probe at both ends"
-    if isinstance(setup, RoundTrip) and setup.mirror is not None:
-        return f"netlab cannot start or time `{setup.mirror}` on it"
-    if setup.response_bytes not in (None, setup.message_bytes):
-        return "its answer is always as long as the request"
-    if setup.mirror_hold_s:
-        return "it cannot wait before it answers"
-    ignored = [ROWS[name].key for name, _level in setup.untold()]
-    return f"it cannot apply the settings {', '.join(ignored)}" if ignored else None
 
 
 def beyond_account(
@@ -339,10 +334,8 @@ def record_of_fault(error: Exception, trial: Trial, attempt: int, folder: Path) 
 
 
 def append(folder: RunFolder, record: Record, warn: Callable[[list[str]], None]) -> Record:
-    """Write a record and return it as written; the next sync of the folder makes it durable.
-
-    If the journal cannot hold values that a host sent, the record becomes a failure without values.
-    If it cannot hold that, netlab has a defect, which a record or else a warning reports.
+    """Write a record and return it as written; the next sync makes it durable. If the journal
+    cannot hold a host's values, it is a failure without values, else a defect, or a warning.
     """
     try:
         folder.append(record, durable=False)

@@ -1,11 +1,7 @@
-"""Measures once between two hosts (`netlab measure`): finds their common network and their link.
+"""Measures between two hosts (`netlab measure`); looks at hosts in no inventory (`netlab init`).
 
 What the command line asks for is called a question here: "What is the throughput?". It becomes the
-text of a matrix, which people may edit further.
-
-Looks at hosts that are in no inventory yet (`netlab init`); writes an inventory and a matrix.
-
-A person confirms the keys of the hosts.
+text of a matrix, which people may edit further. A person confirms the keys of new hosts.
 """
 
 from __future__ import annotations
@@ -84,12 +80,6 @@ def common_networks(
     return tuple(sorted(by_network.values(), key=lambda pair: (pair.ip_version, pairs.index(pair))))
 
 
-def addresses_of(facts: Mapping[str, Any]) -> tuple[HostAddress, ...]:
-    """The host's addresses that another host may reach."""
-    its = _addresses(facts)
-    return tuple(HostAddress(device, str(local.ip), str(local.network)) for device, local in its)
-
-
 def has_address(facts: Mapping[str, Any], address: str) -> bool:
     """Whether the host has ``address``, or does not report its addresses."""
     own = [str(local.ip) for _, local in _addresses(facts, all_kinds=True)]
@@ -102,9 +92,7 @@ def address_words(facts: Mapping[str, Any]) -> str:
 
 
 def routed(server_address: str, facts: Mapping[str, Any]) -> Common | None:
-    """``server_address``, and the address from which the client's route to it sends, by ``facts``
-    of the client with this route; ``None`` if there is none.
-    """
+    """``server_address`` and the address of the client's route to it, by its facts, if any."""
     source = facts.get("route_source")
     if not isinstance(source, str):
         return None
@@ -271,8 +259,8 @@ def matrix_text(
 
 
 HERE = "here"
-"""Name of the host that stands for this machine."""
 NETWORK = "test"
+"""The network that tests use by default."""
 VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "virtio_net", "bonding"})
 """Drivers of virtual interfaces: the speed that they report is not the rate of a real link."""
 
@@ -377,10 +365,8 @@ def _in_inventory(server: Host, client: Host, ip_version: int | None) -> Common 
 
 
 def link_of(ways: Sequence[Mapping[str, Any]]) -> Link | None:
-    """The lowest rate and the smallest MTU of interfaces; ``None`` if one reports no rate or MTU or
-    is virtual, or if the smallest MTU is too large for Ethernet.
-
-    ``ways``: the facts of each host, with its route to the other host.
+    """The lowest rate and the smallest MTU of the interfaces in ``ways``, the facts of each host
+    with its route; ``None`` if one is not known or virtual, or the MTU too large for Ethernet.
     """
     if any(facts.get("interface_driver") in VIRTUAL_DRIVERS for facts in ways):
         return None
@@ -480,8 +466,6 @@ class LiveFigures(Progress):
             self.notify(f"{record.status}: {record.detail or record.reason}")
 
 
-TEST = "test"
-"""The network that tests use by default."""
 LETTERS = "LWMF"
 """Letters of the systems that a probe runs on. Pairings are listed in this order."""
 
@@ -528,7 +512,7 @@ def with_addresses(
     hosts: Sequence[FoundHost], networks: Sequence[SharedNetwork]
 ) -> tuple[Host, ...]:
     """Hosts in these networks; the first is ``test``, others have the name of a device."""
-    names = [TEST]
+    names = [NETWORK]
     for network in networks[1:]:
         names.append(free_name(next(iter(network.members.values())).device, names))
     addressed = []
@@ -603,10 +587,8 @@ Confirm = Callable[[UnknownHostKey], bool]
 
 
 def hosts_to_ask(words: Sequence[str], keys: Mapping[str, str]) -> tuple[Host, ...]:
-    """The hosts of the command line, and this machine if they are fewer than two.
-
-    ``keys``: word → the key of this host or its fingerprint. UsageError for a word that is no host,
-    or for a key whose word is not among ``words``.
+    """The hosts of the command line, and this machine if they are fewer than two. ``keys``: word →
+    the key or its fingerprint. UsageError for a word that is no host or not among ``words``.
     """
     unknown = sorted(set(keys) - set(words))
     if unknown:
@@ -623,9 +605,7 @@ def hosts_to_ask(words: Sequence[str], keys: Mapping[str, str]) -> tuple[Host, .
 
 
 def with_keys(agents: AgentGroup, hosts: Sequence[Host], confirm: Confirm) -> tuple[Host, ...]:
-    """Log in to all hosts; returns them with the keys that a person confirmed. Raises
-    UnknownHostKey for a key that nobody confirmed, HostError if a host cannot be reached.
-    """
+    """Log in to all hosts; returns them with confirmed keys. UnknownHostKey, HostError."""
     by_name = {host.name: host for host in hosts}
     remote_hosts = [host for host in hosts if not host.local]
     while remote_hosts:
@@ -646,20 +626,21 @@ def with_keys(agents: AgentGroup, hosts: Sequence[Host], confirm: Confirm) -> tu
 def look(agents: AgentGroup, hosts: Sequence[Host]) -> tuple[FoundHost, ...]:
     """The hosts with the facts that their probes report; HostError if a host cannot be asked."""
     agents.log_in_to_all(hosts)
-    return tuple(
-        FoundHost(agents.seen(host), _words(agents.hello(host), facts), addresses_of(facts))
-        for host in hosts
-        for facts in [agents.facts(host)]
-    )
-
-
-def _words(hello: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
-    system = facts.get("distribution") or facts.get("kernel") or hello.get("os_release")
-    capabilities = str(hello.get("capabilities", "")).split(",")
-    words = [str(system or "unnamed system"), str(hello.get("architecture", ""))]
-    words += [many(hello["cpu_count"], "CPU")] if "cpu_count" in hello else []
-    words += [] if "packet" in capabilities else ["no right to packet sockets"]
-    return ", ".join(word for word in words if word)
+    found: list[FoundHost] = []
+    for host in hosts:
+        hello, facts = agents.hello(host), agents.facts(host)
+        system = facts.get("distribution") or facts.get("kernel") or hello.get("os_release")
+        words = [str(system or "unnamed system"), str(hello.get("architecture", ""))]
+        words += [many(hello["cpu_count"], "CPU")] if "cpu_count" in hello else []
+        if "packet" not in str(hello.get("capabilities", "")).split(","):
+            words.append("no right to packet sockets")
+        addresses = [
+            HostAddress(device, str(local.ip), str(local.network))
+            for device, local in _addresses(facts)
+        ]
+        listed = ", ".join(word for word in words if word)
+        found.append(FoundHost(agents.seen(host), listed, tuple(addresses)))
+    return tuple(found)
 
 
 def link_within(agents: AgentGroup, network: SharedNetwork, hosts: Sequence[Host]) -> Link | None:
