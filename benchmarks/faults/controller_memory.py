@@ -27,12 +27,11 @@ from netlab.experiment.matrix import expand
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends
 from netlab.remote.agent import Agent
-from netlab.runner.session import Work, outstanding
 from netlab.runner.host_pool import HostPool
 from netlab.runner.options import Options
 from netlab.runner.progress import Progress
 from netlab.runner.run import measure as measure_all
-from netlab.runner.session import Session
+from netlab.runner.session import Session, Work, outstanding
 from netlab.store.journal import read_journal
 from netlab.store.plan import plan_of
 from netlab.store.run_folder import RunFolder

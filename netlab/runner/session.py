@@ -44,12 +44,10 @@ from netlab.units import format_share, many
 from netlab.version import VERSION
 
 CAPTURES = "captures"
-
 LOSSES_MOST = 5
 """A trial that loses its host more often than this is not repeated: it may cause the losses."""
 
 CLOSED_BY_SILENCE = "_closed_by_silence"
-
 LAST_RECORDS_S = 0.5
 """Time for running trials to end after their agents have ended."""
 LEAST_WAIT_S = 0.05

@@ -20,18 +20,9 @@ from netlab import clock
 from netlab.config.inventory import load_inventory
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.experiment.hosts import OS_NAMES, OS_OF_PROBE, Host
+from netlab.remote import programs
 from netlab.remote.agent import Agent
-from netlab.remote.programs import (
-    Leftover,
-    Leftovers,
-    LockOwner,
-    interface_of,
-    leftovers,
-    lock_host,
-    plain_addresses,
-    prefix_of,
-    undo,
-)
+from netlab.remote.programs import Leftover, Leftovers, LockOwner
 from netlab.runner.ending import AT_ONCE, DaemonExecutor, ask_all, shielded
 from netlab.runner.places import in_a_sentence
 from netlab.store.run_folder import RunFolder
@@ -73,7 +64,7 @@ def _described(leftover: Leftover) -> dict[str, object]:
 
 def leftovers_of(agents: Mapping[str, Agent]) -> HostLeftovers:
     """Ask all hosts of a run at the same time. Nothing is put back."""
-    answers = ask_all({host: partial(leftovers, agent) for host, agent in agents.items()})
+    answers = ask_all({host: partial(programs.leftovers, agent) for host, agent in agents.items()})
     by_host: dict[str, tuple[Leftover, ...]] = {}
     warnings: list[str] = []
     # An entry is reported by one host of a machine, whose hosts may share an undo log: if possible,
@@ -169,7 +160,7 @@ def put_back(agent: Agent, owner: LockOwner) -> tuple[tuple[PutBack, ...], int]:
     entries of another machine that uses the same folder for its undo log. Raises ProbeError if the
     undo log cannot be read, HostGone if the host is lost before anything was undone.
     """
-    listing = leftovers(agent)
+    listing = programs.leftovers(agent)
     mine = [entry for entry in listing.entries if is_reachable(agent, entry)]
     done: dict[str, PutBack] = {}
     if mine and (obstacle := _obstacle(agent, owner)) is not None:
@@ -179,7 +170,7 @@ def put_back(agent: Agent, owner: LockOwner) -> tuple[tuple[PutBack, ...], int]:
         for _ in range(ROUNDS_MOST if mine else 0):
             # Read again under the lock: another host of the inventory may be the same host, and
             # may have put settings back.
-            listing = leftovers(agent)
+            listing = programs.leftovers(agent)
             tried_now: list[PutBack] = []
             for entry in listing.entries:
                 if is_reachable(agent, entry) and entry.entry not in done:
@@ -202,7 +193,7 @@ def put_back(agent: Agent, owner: LockOwner) -> tuple[tuple[PutBack, ...], int]:
 
 def _undo(agent: Agent, leftover: Leftover) -> str | None:
     try:
-        undone = undo(agent, leftover.entry, min(leftover.deadline_s, DEADLINE_MOST_S))
+        undone = programs.undo(agent, leftover.entry, min(leftover.deadline_s, DEADLINE_MOST_S))
     except ProbeError as error:
         ending = f"{error.word}{f' ({excerpt(error.detail, WORDS_MOST)})' if error.detail else ''}"
     else:
@@ -267,7 +258,7 @@ def _obstacle(agent: Agent, owner: LockOwner) -> str | None:
         return TURN_S if owner.is_this_session(holder) else 0.0
 
     try:
-        lock_host(agent, owner, give_up_s=clock.monotonic(), patience=patience)
+        programs.lock_host(agent, owner, give_up_s=clock.monotonic(), patience=patience)
     except LockedError:
         return f"the host is measured by {excerpt(holders[-1], WORDS_MOST) or 'another run'}"
     except HostGone:
@@ -445,13 +436,13 @@ def _test_address(
 ) -> Iterator[tuple[str, str]]:
     """A line about a test address and the interface that has it; faults go to ``unfit``."""
     title = f"address {network}, IPv{ipaddress.ip_address(address.partition('%')[0]).version}"
-    local = prefix_of(agent.facts(), address)
+    local = programs.prefix_of(agent.facts(), address)
     facts = agent.facts(to=_neighbour(local or address))
-    device = interface_of(facts, address)
+    device = programs.interface_of(facts, address)
     if device is None and "addresses" in facts:
         unfit.append(
             f"it does not have the test address {address} ({network}); "
-            f"it has {plain_addresses(facts)}"
+            f"it has {programs.plain_addresses(facts)}"
         )
         yield title, address
         return

@@ -179,7 +179,6 @@ class Unmeasured:
     errno: int | None = field(default=None, kw_only=True)
     """The error number that the system would have returned in the trial."""
     values: Mapping[str, Value] = field(default_factory=dict, kw_only=True)
-    """Figures that the check found."""
 
     def record(self, trial: Trial, attempt: int) -> Record:
         """The record of the skipped trial."""

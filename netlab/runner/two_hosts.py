@@ -314,7 +314,6 @@ class Between:
     """Server and client, as ``hosts_named`` takes them."""
     inventory: Path | None = None
     to: str | None = None
-    """The server's test address."""
     ip_version: int | None = None
     link: Link | None = None
     """The link as the person states it; ``None``: as the interfaces report it."""

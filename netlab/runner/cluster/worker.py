@@ -55,7 +55,6 @@ class ResidentRun:
         self.ended = threading.Event()
         """Set when the run has ended, or its lease."""
         self.peers: dict[str, relay_room.Relay] = {}
-        """Address of another worker → the relay to it."""
         self.far_agents: dict[tuple[str, str], Agent] = {}
         """(host's name, address of its worker) → the agent there, used over a relay."""
         self.hear(SPINE)
