@@ -7,7 +7,6 @@ capture, there is no capture. Source of the pcap format: draft-ietf-opsawg-pcap.
 from __future__ import annotations
 
 import math
-import re
 import struct
 import threading
 from collections import Counter
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from netlab import clock
 from netlab.errors import HostError, HostGone
+from netlab.measurement.ends import DEVICE
 from netlab.remote.agent import Agent
 from netlab.remote.transport import Process
 from netlab.store.files import write_private
@@ -51,8 +51,6 @@ KEPT_BYTES = 96
 """Bytes kept of each frame: its headers."""
 CAPTURE_MOST_BYTES = 1 << 22
 """Maximum length of a capture; later bytes are dropped."""
-DEVICE = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
-"""Interfaces whose names need no quoting in any shell."""
 
 
 class NoCapture(Exception):

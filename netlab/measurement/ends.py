@@ -7,6 +7,7 @@ exchanges, and sends each agent the times of the window by its own clock.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from netlab.remote.answers import ClockOffset
 
 
+DEVICE = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
+"""Interfaces whose names need no quoting in any shell."""
 START_AHEAD_S = 0.3
 """Time from the requests of the flows to their common start, so that they arrive before it."""
 AHEAD_A_TRIAL_S = 0.005

@@ -16,9 +16,8 @@ from netlab.errors import HostGone, ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import EndName
 from netlab.experiment.variants import KNOWN, Change, Variants, Words, chosen, fill
-from netlab.measurement.capture import DEVICE
 from netlab.measurement.conversation import can
-from netlab.measurement.ends import Ends
+from netlab.measurement.ends import DEVICE, Ends
 from netlab.remote.agent import Agent
 from netlab.remote.programs import guard, run_to_end, undo
 from netlab.terminal import excerpt
