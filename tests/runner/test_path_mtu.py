@@ -12,9 +12,9 @@ from paths import Path, hosts_on, ip
 from netlab.errors import ProbeError
 from netlab.kinds import Connect, PayloadSearch, RoundTrip, Setup, Stream, ThroughputSearch
 from netlab.kinds.payload_search.settings import LEAST_MESSAGE_BYTES
+from netlab.measurement import path_mtu
+from netlab.measurement.path_mtu import NarrowPath, narrow_ways
 from netlab.measurement.payload_search import Direction
-from netlab.runner import preflight
-from netlab.runner.preflight import NarrowPath, narrow_ways
 
 pytestmark = pytest.mark.beside
 
@@ -86,7 +86,7 @@ def test_a_narrow_path_stops_a_cell_exactly_if_packets_of_the_cell_are_too_long_
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A probe that waits 0.1 s for its turn has lost no packet."""
-    monkeypatch.setattr(preflight, "LEAST_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(path_mtu, "LEAST_TIMEOUT_S", 0.5)
 
 
 @pytest.mark.needs("namespaces")
@@ -124,7 +124,7 @@ def test_each_direction_is_tried_with_the_longest_packet_of_the_sending_interfac
 def test_a_silent_router_stops_tcp_and_unfragmented_messages_but_no_fragments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(preflight, "TCP_S", 0.5)
+    monkeypatch.setattr(path_mtu, "TCP_S", 0.5)
     with hosts_on(Path(router=True, narrow_mtu_bytes=1400)) as ends:
         router = f"netlab-test-{os.getpid()}-router"
         ip(
