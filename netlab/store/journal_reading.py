@@ -37,7 +37,8 @@ from netlab.store.plan import Plan, PlannedTrials
 from netlab.trial.record import Record, Status, utc_now
 
 if TYPE_CHECKING:
-    from netlab.store.segments import SegmentChain, TrialIndex
+    from netlab.store.segments import SegmentChain
+    from netlab.store.trial_index import TrialIndex
 
 _MORE_ATTEMPTS = 1000
 """An attempt number in a note is ignored if fewer attempts than this could follow it."""

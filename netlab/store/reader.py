@@ -235,7 +235,8 @@ def gather(
         if check is None or not os.path.lexists(path / SEGMENTS):
             reading.take_lines(scan_journal(journal))
         else:
-            from netlab.store.segments import chain_of, index_of
+            from netlab.store.segments import chain_of
+            from netlab.store.trial_index import index_of
 
             chain, index = index_of(path, journal, plan, chain_of(path, journal))
             if index is not None:

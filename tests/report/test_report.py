@@ -175,9 +175,9 @@ def test_pictures_have_the_proportions_that_the_page_states(
 
 
 @pytest.mark.lab
-def test_importing_the_report_package_loads_no_heavy_library() -> None:
+def test_importing_what_a_run_and_its_report_need_loads_no_heavy_library() -> None:
     code = (
-        "import sys, netlab.report; "
+        "import sys, netlab.report, netlab.results.arrow.run_parts, netlab.runner.session; "
         "sys.exit(bool({'pandas', 'matplotlib', 'jinja2', 'numpy'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -213,8 +213,10 @@ def compact(
 
 
 def _compact(folder: Path, plan: Plan, least_bytes: int, least_lines: int) -> int:
+    from netlab.store.trial_index import index_of
+
     journal = folder / JOURNAL
-    chain, index = segments.index_of(folder, journal, plan, chain_of(folder, journal))
+    chain, index = index_of(folder, journal, plan, chain_of(folder, journal))
     if _is_short(journal, chain.end_bytes, least_bytes, least_lines):
         return 0
     trials = () if index is None else index.trials()
