@@ -5,9 +5,9 @@ catalogue.py lists their kinds. They are computed from records only; without evi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from netlab.findings.catalogue import Kind
 from netlab.findings.kind import Severity
@@ -21,20 +21,6 @@ Conditions = tuple[tuple[str, str | int | float | bool | None], ...]
 
 Facts = Mapping[str, Sequence[Mapping[str, Any]]]
 """Host → its facts in the order in which they were recorded."""
-
-
-Member = TypeVar("Member")
-GroupKey = TypeVar("GroupKey", bound=Hashable)
-
-
-def grouped(
-    members: Iterable[Member], key: Callable[[Member], GroupKey]
-) -> dict[GroupKey, list[Member]]:
-    """Key → the members with this key; keys and members in the order of the members."""
-    groups: dict[GroupKey, list[Member]] = {}
-    for member in members:
-        groups.setdefault(key(member), []).append(member)
-    return groups
 
 
 def conditions_of(settings: Mapping[str, Value], names: Iterable[str]) -> Conditions:

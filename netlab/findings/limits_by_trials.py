@@ -9,10 +9,11 @@ from statistics import median
 
 from netlab.findings import stream_limits
 from netlab.findings.derived import StreamEnd, StreamSample
-from netlab.findings.finding import Conditions, Finding, Kind, finding, grouped
+from netlab.findings.finding import Conditions, Finding, Kind, finding
 from netlab.findings.link_limits import link_limits
 from netlab.findings.stream_limits import JudgedStream, is_all_known, judged
 from netlab.findings.stream_rules import WAITED, packet_bound
+from netlab.trial.record import grouped
 
 SLOWER = 0.95
 """A minority of a cell's trials gets a warning of its own only if its throughput is at most this

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from netlab.findings.derived import StreamSample
-from netlab.findings.finding import Finding, Group, Kind, finding, grouped
+from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.rates import Accounting, step_of
 from netlab.findings.stream_limits import (
     FILLED,
@@ -24,6 +24,7 @@ from netlab.findings.stream_limits import (
 )
 from netlab.findings.stream_rules import COSTS, WAITED, stood_in_queue
 from netlab.messages import Message, _
+from netlab.trial.record import grouped
 
 SAME = 0.005
 """Share by which equal rates may differ."""

@@ -8,11 +8,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import is_by_name, labels_of, named
-from netlab.findings.finding import Finding, Group, Kind, finding, grouped
+from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
 from netlab.stats import compare, mean, median
 from netlab.store.plan import PlannedCell, StatedFacts
-from netlab.trial.record import Status, as_number
+from netlab.trial.record import Status, as_number, grouped
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

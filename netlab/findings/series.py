@@ -10,10 +10,10 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link
-from netlab.findings.finding import Group, conditions_of, grouped
+from netlab.findings.finding import Group, conditions_of
 from netlab.findings.rates import ceiling_of
 from netlab.store.plan import PlannedCell
-from netlab.trial.record import FLOWS, Record, Status, Value, as_number
+from netlab.trial.record import FLOWS, Record, Status, Value, as_number, grouped
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

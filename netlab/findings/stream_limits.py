@@ -14,11 +14,12 @@ from statistics import median
 from netlab.ethernet import above_tolerance
 from netlab.findings import stream_rules as rules
 from netlab.findings.derived import StreamEnd, StreamSample
-from netlab.findings.finding import Finding, Kind, finding, grouped, in_trials
+from netlab.findings.finding import Finding, Kind, finding, in_trials
 from netlab.findings.rates import Accounting
 from netlab.findings.stream_rules import COSTS, robbed, starved, takes, throttled
 from netlab.findings.traffic import way
 from netlab.messages import _
+from netlab.trial.record import grouped
 
 LEAST_OTHERS = 0.03
 """Minimum share of the link that others probably used, to be a part of the missing throughput."""

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from statistics import median
 
 from netlab.findings.derived import StreamEnd, StreamSample
-from netlab.findings.finding import Finding, Group, Kind, finding, grouped, in_trials
+from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
 from netlab.findings.traffic import way
 from netlab.messages import Message, _
+from netlab.trial.record import grouped
 
 ON_CPU = 0.95
 """Minimum share of the window that a CPU-bound thread is on a CPU."""

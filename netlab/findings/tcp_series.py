@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link
 from netlab.findings.derived import StreamSample
-from netlab.findings.finding import Finding, Kind, finding, grouped, in_trials
+from netlab.findings.finding import Finding, Kind, finding, in_trials
 from netlab.findings.rates import ceiling_of
 from netlab.findings.series import group_of, varying
 from netlab.findings.stream_rules import STARVED
 from netlab.results.tcp_series import TcpSeries
-from netlab.trial.record import FLOWS, Record, Status
+from netlab.trial.record import FLOWS, Record, Status, grouped
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from netlab.ethernet import Link
 from netlab.findings.buffers import above_ceiling
 from netlab.findings.derived import StreamEnd, StreamSample
-from netlab.findings.finding import Facts, Finding, Group, Kind, finding, grouped
+from netlab.findings.finding import Facts, Finding, Group, Kind, finding
 from netlab.findings.rates import step_of
 from netlab.findings.series import Point, Series
 from netlab.findings.stream_limits import findings_of, limit_of
 from netlab.findings.stream_rules import robbed, starved, throttled
 from netlab.findings.traffic import LOOPBACK
-from netlab.trial.record import as_number
+from netlab.trial.record import as_number, grouped
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

@@ -573,7 +573,9 @@ def recorded_trials(
     is_meant: Callable[[Record], bool],
     most_steal: float | None,
 ) -> tuple[Trial, ...]:
-    """Doubtful trials (``most_steal``: of CPU time) whose latest record ``is_meant`` says so."""
+    """The trials of ``cells`` for whose latest record ``is_meant`` is true: those in which data
+    stopped, or a hypervisor took a larger share of a host's CPU time than ``most_steal``.
+    """
     doubtful = _trials_of(cells, folder.doubtful(most_steal))
     return tuple(
         trial for trial in doubtful if is_meant(folder.latest[trial.cell.key, trial.number])

@@ -241,7 +241,7 @@ def _is_loss(gap: Gap, flow: _Way) -> bool:
     counters = ("total_retrans", "bytes_retrans")
     lossy = [end for end in ends if any(flow.grown(end, name) for name in counters)]
     rtos_us = [flow.number(f"{end}_tcp_end_rto_us") or UNTOLD_RTO_US for end in lossy]
-    # The last round trip stands in for the shortest if the sender's system does not record that.
+    # A system that does not record the shortest round trip records the last one.
     trips_us = [flow.number(f"{flow.giving}_tcp_end_{name}") for name in ("min_rtt_us", "rtt_us")]
     shortest_us = next(filter(None, trips_us), 0)
     explained_us = (RTOS * max(rtos_us, default=0), ROUND_TRIPS * shortest_us)

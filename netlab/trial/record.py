@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -405,12 +405,23 @@ class Record(MeasuredValues):
         return self.status is Status.OK
 
 
+Member = TypeVar("Member")
+GroupKey = TypeVar("GroupKey", bound=Hashable)
+
+
+def grouped(
+    members: Iterable[Member], key: Callable[[Member], GroupKey]
+) -> dict[GroupKey, list[Member]]:
+    """Key → the members with this key; keys and members in the order of the members."""
+    groups: dict[GroupKey, list[Member]] = {}
+    for member in members:
+        groups.setdefault(key(member), []).append(member)
+    return groups
+
+
 def by_cell(records: Iterable[Record]) -> dict[str, list[Record]]:
     """Cell → its trials, with and without a result; cells and trials in the records' order."""
-    cells: dict[str, list[Record]] = {}
-    for record in records:
-        cells.setdefault(record.cell, []).append(record)
-    return cells
+    return grouped(records, lambda record: record.cell)
 
 
 HEADLINE_ENDINGS = ("throughput_bit_per_s", "transactions_per_s", "frames_per_s")

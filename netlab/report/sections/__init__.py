@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import is_by_name
-from netlab.findings.finding import grouped
 from netlab.kinds import KINDS
 from netlab.messages import _, joined, sentence_case
 from netlab.report.sections import (
@@ -29,7 +28,7 @@ from netlab.report.text.phrases import spanned
 from netlab.results.labels import figure
 from netlab.results.quantities import names_of
 from netlab.trial.figures import FigureColumn, Trials, in_unit, mean_of_all, trials_shown
-from netlab.trial.record import Record, by_cell
+from netlab.trial.record import Record, by_cell, grouped
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from netlab.compare.align import Judged, align_cells, judge_groups
 from netlab.errors import MatrixError
 from netlab.experiment.cells import Comparison
-from netlab.findings.finding import grouped
 from netlab.messages import _, joined, sentence_case
 from netlab.report.tables.elements import AnswerLine, Part, Table, table
 from netlab.report.text.phrases import listed, spanned
@@ -20,7 +19,7 @@ from netlab.results.labels import figure, setting
 from netlab.stats import ComparisonResult as Verdict
 from netlab.trial.column import Quantity
 from netlab.trial.figures import FigureColumn, Shown
-from netlab.trial.record import Record
+from netlab.trial.record import Record, grouped
 from netlab.units import format_share
 
 NAME = "comparisons"

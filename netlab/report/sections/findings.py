@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from netlab.findings.derived import StreamSample
-from netlab.findings.finding import Finding, Group, Kind, grouped, in_trials
+from netlab.findings.finding import Finding, Group, Kind, in_trials
 from netlab.findings.stream_rules import DELIVERED
 from netlab.messages import _, joined, sentence_case
 from netlab.report.tables.elements import Part, table
@@ -19,6 +19,7 @@ from netlab.report.text import summary
 from netlab.report.text.findings import CALLED, shown_by
 from netlab.stats import rounded
 from netlab.trial.figures import FigureColumn, Shown
+from netlab.trial.record import grouped
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name
-from netlab.findings.finding import grouped
 from netlab.kinds.latency_under_load import tables
 from netlab.kinds.latency_under_load.phases import (
     PHASES,
@@ -35,7 +34,7 @@ from netlab.results.quantities import words_of
 from netlab.stats import median
 from netlab.trial import figures
 from netlab.trial.figures import FigureColumn, Shown, Trials, in_unit, mean_of_all, results_of
-from netlab.trial.record import FLOWS, Record, by_cell
+from netlab.trial.record import FLOWS, Record, by_cell, grouped
 
 if TYPE_CHECKING:
     from netlab.results.run import Run

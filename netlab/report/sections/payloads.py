@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from netlab.ethernet import IpVersion, Link, ip_version_of
-from netlab.findings.finding import Finding, Kind, grouped
+from netlab.findings.finding import Finding, Kind
 from netlab.kinds.payload_search.tables import CUT_UP, FOUND, FRAMES
 from netlab.messages import _, joined
 from netlab.report.tables.charts import ceiling_curve, in_panels, with_shares
@@ -19,7 +19,7 @@ from netlab.report.text.phrases import listed, spanned
 from netlab.results.quantities import names_of, words_of
 from netlab.stats import mean
 from netlab.trial.figures import results_of
-from netlab.trial.record import Record, by_cell
+from netlab.trial.record import Record, by_cell, grouped
 
 _SECTION = "payload"
 

@@ -11,7 +11,6 @@ from fractions import Fraction
 from itertools import count
 
 from netlab.ethernet import Link, ip_version_of, packets, transfer_wire_bytes
-from netlab.findings.finding import grouped
 from netlab.kinds.round_trip.columns import PERCENTILES
 from netlab.kinds.round_trip.tables import HANDSHAKE, TIMES
 from netlab.messages import _, counted, joined
@@ -23,7 +22,7 @@ from netlab.results.layout import of_pairing
 from netlab.results.quantities import names_of, quantities_of, words_of
 from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.trial.figures import FigureColumn, Shown, Trials, mean_of, pooled, results_of
-from netlab.trial.record import Record, by_cell
+from netlab.trial.record import Record, by_cell, grouped
 
 SAME_HOST = _("server and client are one host: no cable was touched.")
 NO_LINK = _("the link was not stated.")

@@ -9,7 +9,6 @@ from itertools import product
 
 from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name
-from netlab.findings.finding import grouped
 from netlab.findings.traffic import LINK_FULL
 from netlab.messages import Message, _, counted, joined
 from netlab.report.tables.charts import in_panels
@@ -25,7 +24,7 @@ from netlab.results.ceilings import ceiling_of
 from netlab.results.layout import Bin, BinGrid, Layout, TableColumn, lay_out
 from netlab.stats import MIN_TRIALS, interval, mean, median
 from netlab.trial.figures import WHOLE, FigureColumn, results_of
-from netlab.trial.record import FLOWS, Record, server_sends
+from netlab.trial.record import FLOWS, Record, grouped, server_sends
 
 MAX_CHARTS = 12
 MAX_SHOWN_LINES = 40

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from netlab.ethernet import frames_per_s
-from netlab.findings.finding import grouped
 from netlab.kinds.throughput_search import tables
 from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.messages import Message, _, joined
@@ -21,7 +20,7 @@ from netlab.results.quantities import names_of
 from netlab.stats import mean
 from netlab.trial.figures import FigureColumn, Shown, Trials, mean_of, results_of
 from netlab.trial.host_counters import HOSTS
-from netlab.trial.record import Record
+from netlab.trial.record import Record, grouped
 from netlab.units import format_rate, format_share, plain_figures
 
 _SECTION = "rate-without-loss"

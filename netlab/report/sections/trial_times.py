@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import islice
 
 from netlab.experiment.hosts import is_by_name
-from netlab.findings.finding import grouped
 from netlab.messages import _, counted, joined
 from netlab.report.tables.elements import Curve, Panel, Part, Strip, table
 from netlab.results.labels import figure
@@ -19,7 +18,7 @@ from netlab.results.quantities import names_of, quantities_of
 from netlab.stats import mean, median
 from netlab.trial.column import Quantity
 from netlab.trial.figures import FigureColumn, Shown
-from netlab.trial.record import Record, by_cell, utc_of
+from netlab.trial.record import Record, by_cell, grouped, utc_of
 
 MOST_DRIFT = 1e-3
 """Maximum drift of a host's clock from the controller's, as a share of the window. A drift changes
