@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
+from netlab.kinds import KINDS
 from netlab.results.labels import setting
 from netlab.screen import draws, screen_of
 from netlab.terminal import printable
@@ -287,7 +288,7 @@ def _varied(cells: Iterable[Cell]) -> tuple[str, ...]:
 
 def figure_of(cell: Cell, steps: Collection[SoFar]) -> str:
     """The current rate of all flows together. ``steps``: the latest data of each flow."""
-    if cell.test in ("round_trip", "connect"):
+    if "round_trip" in KINDS[cell.test].expects:
         per_s = sum(step.messages / step.elapsed_s for step in steps)
         return f"{per_s:,.0f} round trips/s"
     return format_rate(sum(step.rate_bit_per_s for step in steps))

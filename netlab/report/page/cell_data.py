@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from netlab.kinds import KINDS
 from netlab.messages import Message, _, counted, joined
 from netlab.report.language import Wording
 from netlab.report.page import small_charts
@@ -34,9 +35,6 @@ PIECE_CHARACTERS = 300_000
 
 MAX_LISTED = 12
 """Maximum length of a list of values on the page; charts and the export have longer ones."""
-
-_WITH_STREAMS = frozenset({"stream", "latency_under_load"})
-"""Tests with streams, which have a wire ceiling."""
 
 _Say = Callable[[str], str]
 """Returns a text or a figure in the page's language, without control characters."""
@@ -86,7 +84,7 @@ def cells_of(
         trials = tuple(groups.get(cell.key, ()))
         ceilings = {}
         for flow in FLOWS:
-            streams = tuple(r for r in trials if r.test in _WITH_STREAMS and flow in r.flows)
+            streams = tuple(r for r in trials if KINDS[r.test].has_flows and flow in r.flows)
             if streams and streams[0].message_bytes is not None:
                 column = TableColumn(streams[0].protocol, streams[0].message_bytes, flow)
                 ceiling = ceiling_of(column, [Bin(streams, flow)], run.plan.link)
