@@ -150,8 +150,6 @@ def restated(experiment: Experiment, share: float) -> Experiment:
 
 
 UNPLANTABLE: Mapping[str, str] = {
-    "drops in softnet": "a veth is received by the CPU that sends, right after: its backlog never "
-    "fills, and net.core.netdev_max_backlog is the whole machine's",
     "clock step": "the wall clock is the whole machine's: no namespace has its own",
 }
 """Causes that cannot be planted in a lab of namespaces → why."""

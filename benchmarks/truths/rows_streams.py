@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.truths.causes import Cause, Experiment, restated
-from benchmarks.truths.plants.hosts import saving
+from benchmarks.truths.plants.hosts import saving, short_backlog
 from benchmarks.truths.plants.paths import (
     closed_at_times,
     dropped,
     own_queue,
+    own_silent_queue,
     short_mtu_at_times,
+    short_queue,
     slower,
 )
 from benchmarks.truths.plants.trials import for_a_while, one_stream_stopped
 from benchmarks.truths.rows_hosts import (
     OVER_DELAY,
+    PINNED,
     PLAIN_TCP,
     UNSHAPED,
 )
@@ -45,6 +48,13 @@ FULL_WINDOW = replace(
     tests=(f"{PLAIN_TCP[:-1]}, socket_buffer: 48KiB}}",),
     seconds=15,
     repeats=1,
+)
+ONE_A_CALL = replace(
+    UNSHAPED,
+    tests=(
+        "  - {test: stream, protocol: TCP, message_size: 16, congestion: cubic, "
+        f"tcp_send_method: batch, tcp_receive_call: message, {PINNED}}}",
+    ),
 )
 each_dropped = dropped(
     "router",
@@ -83,6 +93,20 @@ ROWS = (
         also=frozenset({"congestion", "sent-again", "dips/congestion", "buffer-limit/sender"}),
     ),
     Cause(
+        name="sawtooth",
+        what="a queue of few frames before the slowest cable of a path of 20 ms, and Reno",
+        experiment=replace(
+            OVER_DELAY,
+            tests=(f"{PLAIN_TCP.replace('cubic', 'reno')[:-1]}, tcp_receive_call: message}}",),
+            seconds=20,
+            repeats=2,
+        ),
+        plant=short_queue,
+        dial={"gross": (8, 12)},
+        expected=("dips/congestion", "congestion"),
+        also=frozenset({"congestion", "sent-again", "loss-recovery"}),
+    ),
+    Cause(
         name="own-queue",
         what="a queue of few frames before the sender's own cable, which is slower than offered",
         experiment=Experiment(
@@ -92,6 +116,40 @@ ROWS = (
         dial={"gross": (0.45, 0.55)},
         expected=("loss-limit/sender-queue", "loss/unsent"),
         also=frozenset({"loss/unsent", "loss/queue", "off-rate/less"}),
+    ),
+    Cause(
+        name="own-silent-queue",
+        what="a queue before the sender's own slower cable that drops its oldest frames",
+        experiment=Experiment(
+            lab="cable", tests=(f"{UDP[:-1]}, rate: 80Mbit}}",), repeats=2, seconds=1
+        ),
+        plant=own_silent_queue,
+        dial={"gross": (0.45, 0.55)},
+        expected=("loss-limit/host", "loss/queue"),
+        also=frozenset({"loss/queue", "off-rate/less", "rate-limit/either", "rate-limit/link"}),
+    ),
+    Cause(
+        name="short-backlog",
+        what="a CPU of the receiver takes in all frames, and lets a few of them wait",
+        experiment=replace(
+            ONE_UDP,
+            lab="router",
+            tests=(f"{UDP.replace('1472', '18')[:-1]}, socket_buffer: 4MiB, {PINNED}}}",),
+        ),
+        plant=short_backlog,
+        dial={"gross": (1, 3)},
+        expected=("loss/backlog", "loss-limit/host"),
+        also=frozenset({"loss-limit/host", "cpu-bound/sender"}),
+        alone=True,
+    ),
+    Cause(
+        name="small-receive-calls",
+        what="a receiver that takes one small message a call, from a sender that sends 32 a call",
+        experiment=ONE_A_CALL,
+        plant=nothing,
+        dial={"gross": (16, 16)},
+        expected=("cpu-bound/receiver",),
+        alone=True,
     ),
     Cause(
         name="refused-frames",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.truths.causes import Cause, Dial, Experiment
+from benchmarks.truths.causes import Cause, Dial, Experiment, restated
 from benchmarks.truths.plants.hosts import often_busy, quota
 from benchmarks.truths.plants.paths import (
     dropped,
+    long_queue,
     lost_fragments,
     narrow,
     reported_mtu,
+    stunned,
 )
 from benchmarks.truths.plants.trials import in_trials
 from benchmarks.truths.rows_hosts import PINNED
@@ -160,6 +162,38 @@ ROWS = (
         dial={"gross": (300, 500)},
         expected=("search-limit/device", "search-limit/none"),
         also=frozenset({"search-doubt/not-monotone"}),
+        alone=True,
+    ),
+    Cause(
+        name="search-long-queue",
+        what="a slower cable after the router, whose queue takes all that a search sends",
+        experiment=SEARCHES,
+        plant=long_queue,
+        dial={"gross": (0.35, 0.45)},
+        expected=("search-limit/queue", "search-limit/bit-rate"),
+        also=frozenset({"search-limit/bit-rate", "search-limit/device"}),
+        alone=True,
+    ),
+    Cause(
+        name="search-stunned-router",
+        what="a router that stops forwarding for a while when too many frames come in",
+        experiment=replace(
+            SEARCHES, tests=(f"{SEARCH}, frame_size: 512, socket_buffer: 1MiB, frame_loss: true}}",)
+        ),
+        plant=stunned,
+        dial={"gross": (8000, 10000)},
+        expected=("frame-loss/overload",),
+        also=frozenset({"search-limit/device", "search-limit/none", "search-doubt/not-monotone"}),
+        alone=True,
+    ),
+    Cause(
+        name="search-fast-link",
+        what="a search over a link stated with less than it has",
+        experiment=ON_CABLE,
+        plant=nothing,
+        stated=restated,
+        dial={"gross": (0.45, 0.55)},
+        expected=("search-doubt/outrun",),
         alone=True,
     ),
     Cause(

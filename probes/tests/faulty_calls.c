@@ -109,11 +109,12 @@ int getsockopt(int socket, int level, int name, void *value, socklen_t *length)
                                                                              value, length);
 }
 
-/* A card that has sent three pause frames and received five. An answer with these counters replaces
- * the error of a card without counters; other answers of the kernel stay unchanged. */
+/* A card that has sent three pause frames and received five, and receives one more after each
+ * question. An answer with these counters replaces the error of a card without counters; other
+ * answers of the kernel stay unchanged. */
 ssize_t recv(int socket, void *into, size_t length, int flags)
 {
-    static const struct {
+    static struct {
         struct nlmsghdr head;
         struct genlmsghdr generic;
         struct nlattr statistics, sent_head;
@@ -138,6 +139,7 @@ ssize_t recv(int socket, void *into, size_t length, int flags)
     const struct nlmsgerr *refused = NLMSG_DATA(answer);
     const unsigned short family = refused->msg.nlmsg_type;
     memcpy(into, &counted, sizeof counted);
+    counted.received[0]++;
     answer->nlmsg_type = family;
     return sizeof counted;
 }

@@ -136,7 +136,7 @@ def test_the_site_and_its_search_have_the_lists_that_no_text_has(
         "commands": ("netlab import iperf3", "--patience"),
         "reference/columns": ("rtt_p99_ns", "back_to_back_frames", "loaded_rtt_p50_ns"),
         "reference/findings": ("cpu-wait/receiver-quota", "CoDel's target"),
-        "truths": ("cable-a-step-below", "drops in softnet"),
+        "truths": ("cable-a-step-below", "short-backlog"),
         "files": ("netlab/store/", "run_folder.py"),
     }.items():
         body = (site / "docs" / page).with_suffix(".html").read_text("utf-8")

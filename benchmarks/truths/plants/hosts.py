@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.truths.plants import Plant
 from benchmarks.truths.site import RECEIVER, RECEIVER_CPU, SENDER, SENDER_CPU, Site, killed
+from netlab.lab.programs import run
 
 PERIOD_MS = 100.0
 BUFFERED_MS = 4.0
@@ -101,6 +102,25 @@ def setting(host: str, text: str) -> Plant:
             site.run(host, "sysctl", "-q", "-w", f"{name}={old_value}")
 
     return plant
+
+
+@contextmanager
+def short_backlog(site: Site, frames: float) -> Iterator[None]:
+    """Let one CPU take in all frames of the receiver, with a queue of so few of them.
+
+    The setting and the counter are the whole machine's. Only the receiver's frames wait for another
+    CPU; with an identity of its own it counts as a machine of its own.
+    """
+    identity, file = "/etc/machine-id", "/run/netlab-machine-id"
+    steering = "/sys/class/net/test/queues/rx-0/rps_cpus"
+    inside = ("nsenter", "--target", str(site.sshd(RECEIVER)), "--mount", "--pid", "sh", "-c")
+    with ExitStack() as undone:
+        site.run(RECEIVER, "sh", "-c", f"echo {1 << RECEIVER_CPU:x} > {steering}")
+        undone.callback(site.run, RECEIVER, "sh", "-c", f"echo 0 > {steering}")
+        run(*inside, f"echo {'1' * 32} > {file} && mount --bind {file} {identity}")
+        undone.callback(run, *inside, f"umount {identity}")
+        undone.enter_context(killed(site.script("backlog.py", f"{frames:.0f}")))
+        yield
 
 
 @contextmanager

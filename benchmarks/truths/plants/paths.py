@@ -116,6 +116,14 @@ def small_mtu(site: Site, below: float) -> Iterator[None]:
         set_to(0)
 
 
+@contextmanager
+def long_queue(site: Site, cost: float) -> Iterator[None]:
+    """Slow down the router's cable to the receiver, with a queue for all that a search sends."""
+    cable = site.cable(RECEIVER)
+    with reshaped((cable, replace(_slowed(cable, cost), device_queue_frames=10_000))):
+        yield
+
+
 # ---- what passes ---------------------------------------------------------------------------------
 
 
@@ -164,12 +172,49 @@ def dropped(host: str, hook: str, rule: str) -> Plant:
 
 
 @contextmanager
+def stunned(site: Site, per_second: float) -> Iterator[None]:
+    """Let the router forward nothing for 100 ms whenever more frames than this come in."""
+    table = "add table inet stunned"
+    chain = "add chain inet stunned forward { type filter hook forward priority 0; }"
+    closed = "add set inet stunned closed { type ipv4_addr; flags dynamic,timeout; }"
+    rules = [
+        "meta length > 400 ip daddr @closed drop",
+        f"meta length > 400 limit rate over {per_second:.0f}/second burst 50 packets "
+        "add @closed { ip daddr timeout 100ms } drop",
+    ]
+    adding = [f"add rule inet stunned forward {rule}" for rule in rules]
+    site.run("router", "nft", "; ".join([table, chain, closed, *adding]))
+    try:
+        yield
+    finally:
+        site.run("router", "nft", "delete table inet stunned")
+
+
+@contextmanager
 def own_queue(site: Site, share: float) -> Iterator[None]:
     """Slow down the sender's cable to this share, with a queue of 5 frames of the sender's own."""
     cable = site.cable(SENDER)
     assert cable.rate is not None
     with reshaped((cable, replace(cable, rate=cable.rate * share, queue_frames=5))):
         yield
+
+
+@contextmanager
+def own_silent_queue(site: Site, share: float) -> Iterator[None]:
+    """Slow down the sender's cable to this share, with a queue in front of it that takes each frame
+    and drops the oldest ones, so no send call fails.
+    """
+    cable = site.cable(SENDER)
+    (end,) = (end for end in cable.ends if end.namespace == site.host(SENDER).namespace)
+    assert cable.rate is not None
+    tc = ("tc", "-n", end.namespace, "qdisc")
+    with reshaped((cable, replace(cable, rate=cable.rate * share))):
+        queue = f"dev {end.interface} parent 1:1 handle 2: pfifo_head_drop limit 20"
+        run(*tc, "add", *queue.split())
+        try:
+            yield
+        finally:
+            run(*tc, "del", "dev", end.interface, "root")
 
 
 @contextmanager

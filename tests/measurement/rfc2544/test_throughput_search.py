@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from faulty_probe import faulty_probe
+from made_findings import plan_of, run_of
 from paths import Inside, needs_namespaces
 
 from netlab.build.binaries import local_probe
@@ -17,6 +19,7 @@ from netlab.ethernet import frames_per_s
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
 from netlab.experiment.schedule import Trial
+from netlab.findings.finding import Kind
 from netlab.kinds import ThroughputSearch
 from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.lab import network
@@ -25,7 +28,10 @@ from netlab.measurement.ends import Ends
 from netlab.measurement.engines import measure
 from netlab.measurement.search_trial import LineRate, OfferedLoad, TrialRunner
 from netlab.remote.agent import Agent
+from netlab.store.plan import PlannedCell
 from netlab.trial.record import Record, Status, to_json
+
+__all__ = ["faulty_probe"]
 
 LINE_BIT_PER_S = 10e6
 """So slow that what holds this machine up for two milliseconds costs none of it: the bucket of a
@@ -49,9 +55,9 @@ def search(ends: Ends, **settings: Any) -> Record:
 
 
 @contextmanager
-def routed(*, observe: bool = False, **wish: Any) -> Iterator[Ends]:
+def routed(*, observe: bool = False, client: Sequence[str] = (), **wish: Any) -> Iterator[Ends]:
     """Two agents on the cables of a router, and one in it where it is to be observed; everything is
-    gone afterwards.
+    gone afterwards. ``client``: the words that start another probe there than that of this machine.
     """
     # A busy machine catches up with long bursts, which a short queue would drop.
     deep = {"device_queue_frames": 1000} if wish else {}
@@ -68,12 +74,12 @@ def routed(*, observe: bool = False, **wish: Any) -> Iterator[Ends]:
         stack.callback(network.remove, plan)
         network.make(plan)
         agents = []
-        for host in plan.hosts:
-            agents.append(_agent(host.name, host.namespace, host.addresses))
+        for host, words in zip(plan.hosts, (client, ()), strict=True):
+            agents.append(_agent(host.name, host.namespace, host.addresses, words))
             stack.callback(agents[-1].close)
             agents[-1].greet(None)
-        client, server = agents
-        ends = Ends(server=server, client=client, same_host=False, link_rate_bit_per_s=options.rate)
+        sender, server = agents
+        ends = Ends(server=server, client=sender, same_host=False, link_rate_bit_per_s=options.rate)
         if not observe:
             yield ends
             return
@@ -89,10 +95,12 @@ def limited(**more: Any) -> dict[str, Any]:
     return {"rate": LINE_BIT_PER_S, "device_rate": DEVICE_BIT_PER_S, **more}
 
 
-def _agent(name: str, namespace: str, addresses: tuple[str, ...]) -> Agent:
+def _agent(
+    name: str, namespace: str, addresses: tuple[str, ...], words: Sequence[str] = ()
+) -> Agent:
     of = Host(name=name, os="L", local=True, addresses={"test": addresses})
     transport = Inside(of, namespace)
-    return Agent(of, transport, transport.start([str(local_probe()), "agent"]))
+    return Agent(of, transport, transport.start([*(words or [str(local_probe())]), "agent"]))
 
 
 def check(record: Record, share: float, step: float = STEP) -> None:
@@ -202,6 +210,25 @@ def test_every_frame_of_a_load_through_a_slow_router_is_counted() -> None:
         assert counts.received_per_s() == pytest.approx(
             frames_per_s(DEVICE_BIT_PER_S, 1518), rel=0.8
         )
+
+
+@needs_namespaces[0]
+@pytest.mark.needs("cc")
+@pytest.mark.produces("search-doubt/paused")
+def test_pause_frames_that_a_card_counts_during_a_search_are_a_doubt_about_it(
+    faulty_probe: Path,
+) -> None:
+    words = ["env", "FAULTY=pause", str(faulty_probe)]
+    with routed(client=words, rate=1.1 * LINE_BIT_PER_S) as wider:
+        record = search(replace(wider, link_rate_bit_per_s=LINE_BIT_PER_S), frame_bytes=1518)
+    assert record.status is Status.OK, record.detail
+    paused = of(record, "client_pause_frames_received")
+    assert paused > 0
+    assert "server_pause_frames_received" not in record.values
+    cell = PlannedCell(record.cell, "LL", record.test, record.settings)
+    findings = run_of(plan_of([cell]), [record]).findings
+    (doubt,) = [finding for finding in findings if finding.kind is Kind.SEARCH_DOUBT_PAUSED]
+    assert doubt.evidence["pause_frames"] == paused + of(record, "client_pause_frames_sent")
 
 
 @pytest.fixture(scope="module")
