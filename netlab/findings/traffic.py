@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from netlab import ethernet
@@ -69,7 +68,12 @@ class OwnBytes:
     """Upper bound of all bytes: padded and tagged frames with FCS."""
 
     def __add__(self, other: OwnBytes) -> OwnBytes:
-        return OwnBytes(*map(operator.add, astuple(self), astuple(other)))
+        return OwnBytes(
+            self.payload + other.payload,
+            self.frames + other.frames,
+            self.header + other.header,
+            self.most + other.most,
+        )
 
     def counted(self, packets: float | None) -> float:
         """The bytes that an interface with this packet count has probably counted.

@@ -116,13 +116,13 @@ class Report:
         run, worded, link = self.run, self.wording, self.run.plan.link
         forms = (PAGE_WIDE, COLUMN_WIDE) if self.narrow else (PAGE_WIDE,)
         many = len(run.plan.cells) >= _MANY_CELLS
-        # The findings are computed before the fork, which inherits them.
-        very_many = len(run.plan.cells) >= _VERY_MANY_CELLS and bool(run.findings)
         with ExitStack() as stack:
             drawing = stack.enter_context(drawing_of_several(forms, many=many))
             diagrams, left_out = charts(self.layout, link)
             worded_diagrams = tuple(map(worded.of_chart, diagrams))
             of_tables = drawing(worded_diagrams)
+            # The findings are computed while others draw, but before the fork, which inherits them.
+            very_many = len(run.plan.cells) >= _VERY_MANY_CELLS and bool(run.findings)
             cells = stack.enter_context(
                 forked_text(lambda: cells_json(run, run.trials, worded), worth_it=very_many)
             )

@@ -44,12 +44,16 @@ def ceiling_of(column: TableColumn, bins: Iterable[Bin], link: Link | None) -> C
         return None
     with_options = [(record, flow) for record, flow in trials if flow.tcp_timestamps is not None]
     settings = {"protocol": column.protocol, "message_bytes": column.message_bytes}
-    of_trials = [
-        flow_ceiling({**record.settings, **settings}, flow, link, link.mtu_bytes, highest=highest)
+    framings = {
+        (flow.mss_bytes, flow.tcp_timestamps, ip_version_of(record.settings)): (record, flow)
         for record, flow in with_options or trials
+    }
+    of_framings = [
+        flow_ceiling({**record.settings, **settings}, flow, link, link.mtu_bytes, highest=highest)
+        for record, flow in framings.values()
         for highest in (True, False)
     ]
-    ceilings = [ceiling for ceiling in of_trials if ceiling is not None]
+    ceilings = [ceiling for ceiling in of_framings if ceiling is not None]
     return Ceiling(max(ceilings), min(ceilings)) if ceilings else None
 
 

@@ -66,7 +66,7 @@ class Bin:
     @property
     def throughputs_bit_per_s(self) -> tuple[float, ...]:
         """One throughput per trial with a result."""
-        figures = (flow.throughput_bit_per_s for flow in self.flows)
+        figures = (record.flow(self.flow).throughput_bit_per_s for record in self.records)
         return tuple(figure for figure in figures if figure is not None)
 
     @property

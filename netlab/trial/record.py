@@ -252,8 +252,14 @@ class Recorded(Generic[Kept]):
     def __init__(self, read: Callable[[MeasuredValues, str], Kept], name: str) -> None:
         self._read, self._name = read, name
 
+    def __set_name__(self, _owner: type, attribute: str) -> None:
+        self._attribute = attribute
+
     def __get__(self, figures: Any, _kind: object = None) -> Kept:
-        return self._read(figures.measured, self._name)
+        value = self._read(figures.measured, self._name)
+        if (kept := getattr(figures, "__dict__", None)) is not None:
+            kept[self._attribute] = value  # rules ask millions of times
+        return value
 
 
 NUMBER, WHOLE, TEXT = MeasuredValues.number, MeasuredValues.whole, MeasuredValues.text

@@ -211,11 +211,14 @@ def of_settings(kind: type[SettingsClass]) -> type[SettingsClass]:
     return made
 
 
+_types_of = cache(get_type_hints)
+
+
 def rows_of(kinds: Iterable[Any]) -> dict[str, SettingRow]:
     """Field → its row. Rows of one field in several kinds may differ in the default only."""
     rows: dict[str, SettingRow] = {}
     for kind in kinds:
-        types = get_type_hints(kind)
+        types = _types_of(kind)
         for own in fields(kind):
             if own.name not in rows and "row" in own.metadata:
                 row: SettingRow = own.metadata["row"]

@@ -12,6 +12,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from netlab.kinds import KINDS
@@ -45,6 +47,7 @@ _ENDS: Mapping[str, str] = {
     **{"sender": _("sender"), "receiver": _("receiver")},
     **{"client": _("client"), "server": _("server")},
 }
+_WAYS: Mapping[str, str] = {"send": _("sends"), "receive": _("receives")}
 MOST_SHOWN = 4
 """With more different values of one end, only the smallest and the largest are shown."""
 _GIVING = ("sender", "client")
@@ -274,10 +277,8 @@ def _reports(
     ending, ends, form = _RULES.get(name, ("", (), str))
     for prefix in FLOWS:
         if name == "socket_buffer_bytes":
-            for end in _ENDS:
-                for way, words in (("send", _("sends")), ("receive", _("receives"))):
-                    label = _("{end} {way}", end=_label(prefix, end), way=words)
-                    yield label, values.get(f"{prefix}{end}_{way}_buffer_bytes")
+            for end, way in product(_ENDS, _WAYS):
+                yield _label(prefix, end, way), values.get(f"{prefix}{end}_{way}_buffer_bytes")
         elif name in ("server_cpu", "client_cpu", "server_cpus", "client_cpus"):
             # The server or the client may send in one flow and receive in another.
             sends = server_sends(settings, prefix) == (side == "server")
@@ -297,8 +298,13 @@ def _reports(
             yield _label(prefix, end), None if value is None else form(value)
 
 
-def _label(prefix: str, end: str) -> str:
-    return _("{end} {way}", end=_ENDS[end], way=FLOWS[prefix]) if prefix else _ENDS[end]
+@cache
+def _label(prefix: str, end: str, way: str = "") -> str:
+    """The name of an end, with its flow and what it does with the data. A page of many cells has
+    few of them, each a million times.
+    """
+    words = _("{end} {way}", end=_ENDS[end], way=FLOWS[prefix]) if prefix else _ENDS[end]
+    return _("{end} {way}", end=words, way=_WAYS[way]) if way else words
 
 
 def _in_words(name: str, reports: Sequence[tuple[str, Any]]) -> str:

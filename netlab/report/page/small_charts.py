@@ -316,6 +316,8 @@ def _tcp_charts(trials: Sequence[Record], flow: str) -> Iterator[SmallChart]:
         for record in trials
         if (series := tcp_series_of(record.values, flow)) is not None
     ]
+    if not own:
+        return
 
     def lines_of(values_of: Callable[[TcpSeries], Sequence[int]], unit: float) -> tuple[Curve, ...]:
         measured = []
@@ -343,6 +345,8 @@ def _tcp_charts(trials: Sequence[Record], flow: str) -> Iterator[SmallChart]:
     if round_trips := lines_of(lambda series: series.rtt_us, 1e3):
         title = _in_flow(flow, _("TCP’s round trip"), _("TCP’s round trip {way}"))
         yield SmallChart(title, _IN_WINDOW, "ms", round_trips)
+    if not any(any(series.retransmissions) for _record, series, _times in own):
+        return
     sums = lines_of(lambda series: series.retransmissions, 1)
     if any(y for line in sums for _x, y in line.points):
         in_flow = _("Segments retransmitted by TCP {way}")

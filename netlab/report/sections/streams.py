@@ -102,9 +102,10 @@ def _sum_of(drop: _OfFlow) -> Callable[[_Group], float | None]:
 
 def _has_drops(group: _Group) -> bool:
     """Whether messages over UDP were lost or never sent, and a counter of frames is known."""
+    if group[1].protocol != "UDP":
+        return False
     messages_lost, never_sent, *frames = (_sum_of(drop)(group) for drop in _DROPS.values())
-    lossy = bool(messages_lost or never_sent)
-    return group[1].protocol == "UDP" and lossy and any(count is not None for count in frames)
+    return bool(messages_lost or never_sent) and any(count is not None for count in frames)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +166,8 @@ def _load_lines(
 def _lost(flow: str, record: Record) -> float | None:
     """The share of the messages sent that was lost, in per cent."""
     counts = record.flow(flow)
-    if counts.lost_messages is None or not counts.sent_messages:
-        return None
-    return 100 * counts.lost_messages / counts.sent_messages
+    lost, sent = counts.lost_messages, counts.sent_messages
+    return None if lost is None or not sent else 100 * lost / sent
 
 
 def _cpu(end: str, flow: str, record: Record) -> float | None:
