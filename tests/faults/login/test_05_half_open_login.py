@@ -85,9 +85,10 @@ PULLED = """
 import subprocess, sys, time
 from pathlib import Path
 import sshd
-from netlab.remote.login import reach
+from netlab.remote import login
 from netlab.remote.ssh import SshTransport
-reach.KEEPALIVE_S, reach.USER_TIMEOUT_MS = 1, 1500
+login.KEEPALIVE_S = 1
+login._TCP_OPTIONS.update(TCP_KEEPIDLE=1, TCP_KEEPINTVL=1, TCP_USER_TIMEOUT=1500)
 site = sshd.Site(Path(sys.argv[1]))
 server = site.server()
 transport = SshTransport(sshd.host_at(server))

@@ -32,7 +32,6 @@ SHAPES = {
     "resume": r"report: run1/index\.html",
     "status": r"104 of 416 trials done: \d+ ok",
     "report": r"report: run1/index\.html",
-    "export": r"^cell,trial,attempt,status(,[a-z0-9_]+)+\n",
     "compare": r"cannot tell",
     "check": r"78 met",
 }
