@@ -235,6 +235,16 @@ def test_the_wire_ceiling_is_drawn_in_a_cell_chart_if_the_link_is_known_and_used
     assert unpacked(pieces_of(unknown))[0]["charts"][0]["level"] is None
 
 
+def test_a_cell_of_a_kind_of_test_that_this_netlab_does_not_know_is_shown_without_a_ceiling(
+    make: Make,
+) -> None:
+    cell = PlannedCell("a", "LL", "of_tomorrow", {"message_bytes": 64})
+    run = make(plan_of([cell], 1), [result(cell, 1, {"throughput_bit_per_s": 9e6})])
+    (shown,) = cells_of(run, run.trials, {})
+    assert shown.records
+    assert shown.ceilings == {}
+
+
 def test_a_throughput_search_chart_shows_every_rate_tried_by_its_verdict(make: Make) -> None:
     cell = planned("throughput_search", frame_bytes=64)
     values: dict[str, Any] = {"trial_line_share": [1.0, 0.5, 0.75], "trial_verdict": [1, 0, 2]}

@@ -38,6 +38,9 @@ PIECE_CHARACTERS = 300_000
 MAX_LISTED = 12
 """Maximum length of a list of values on the page; charts and the export have longer ones."""
 
+_WITH_STREAMS = frozenset(name for name, kind in KINDS.items() if kind.has_flows)
+"""Tests with streams, which have a wire ceiling."""
+
 _Say = Callable[[str], str]
 """Returns a text or a figure in the page's language, without control characters."""
 
@@ -87,7 +90,7 @@ def cells_of(
         trials = tuple(groups.get(cell.key, ()))
         ceilings = {}
         for flow in FLOWS:
-            streams = tuple(r for r in trials if KINDS[r.test].has_flows and flow in r.flows)
+            streams = tuple(r for r in trials if r.test in _WITH_STREAMS and flow in r.flows)
             if streams and streams[0].message_bytes is not None:
                 column = TableColumn(streams[0].protocol, streams[0].message_bytes, flow)
                 ceiling = ceiling_of(column, [Bin(streams, flow)], run.plan.link)
