@@ -120,9 +120,7 @@ ROWS = (
     Cause(
         name="own-silent-queue",
         what="a queue before the sender's own slower cable that drops its oldest frames",
-        experiment=Experiment(
-            lab="cable", tests=(f"{UDP[:-1]}, rate: 80Mbit}}",), repeats=2, seconds=1
-        ),
+        experiment=replace(ONE_UDP, tests=(f"{UDP[:-1]}, rate: 80Mbit}}",)),
         plant=own_silent_queue,
         dial={"gross": (0.45, 0.55)},
         expected=("loss-limit/host", "loss/queue"),
@@ -147,7 +145,7 @@ ROWS = (
         what="a receiver that takes one small message a call, from a sender that sends 32 a call",
         experiment=ONE_A_CALL,
         plant=nothing,
-        dial={"gross": (16, 16)},
+        dial=ONE,
         expected=("cpu-bound/receiver",),
         alone=True,
     ),

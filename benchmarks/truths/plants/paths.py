@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 
@@ -127,14 +127,17 @@ def long_queue(site: Site, cost: float) -> Iterator[None]:
 # ---- what passes ---------------------------------------------------------------------------------
 
 
-def filtered(host: str, hook: str, rule: str) -> Callable[[Site], AbstractContextManager[None]]:
-    """A packet filter of one rule in a host or the router."""
+def filtered(
+    host: str, hook: str, *rules: str, sets: Sequence[str] = ()
+) -> Callable[[Site], AbstractContextManager[None]]:
+    """A packet filter in a host or the router: its rules, and the sets of addresses they use."""
+    chain = f"add chain inet planted {hook} {{ type filter hook {hook} priority 0; }}"
+    declared = [f"add set inet planted {words}" for words in sets]
+    adding = [f"add rule inet planted {hook} {rule}" for rule in rules]
 
     @contextmanager
     def plant(site: Site) -> Iterator[None]:
-        head = f"add table inet planted; add chain inet planted {hook}"
-        chain = f"{head} {{ type filter hook {hook} priority 0; }}"
-        site.run(host, "nft", f"{chain}; add rule inet planted {hook} {rule}")
+        site.run(host, "nft", "; ".join(["add table inet planted", chain, *declared, *adding]))
         try:
             yield
         finally:
@@ -174,20 +177,14 @@ def dropped(host: str, hook: str, rule: str) -> Plant:
 @contextmanager
 def stunned(site: Site, per_second: float) -> Iterator[None]:
     """Let the router forward nothing for 100 ms whenever more frames than this come in."""
-    table = "add table inet stunned"
-    chain = "add chain inet stunned forward { type filter hook forward priority 0; }"
-    closed = "add set inet stunned closed { type ipv4_addr; flags dynamic,timeout; }"
-    rules = [
-        "meta length > 400 ip daddr @closed drop",
+    stays_closed = "meta length > 400 ip daddr @closed drop"
+    closes = (
         f"meta length > 400 limit rate over {per_second:.0f}/second burst 50 packets "
-        "add @closed { ip daddr timeout 100ms } drop",
-    ]
-    adding = [f"add rule inet stunned forward {rule}" for rule in rules]
-    site.run("router", "nft", "; ".join([table, chain, closed, *adding]))
-    try:
+        "add @closed { ip daddr timeout 100ms } drop"
+    )
+    closed = ("closed { type ipv4_addr; flags dynamic,timeout; }",)
+    with filtered("router", "forward", stays_closed, closes, sets=closed)(site):
         yield
-    finally:
-        site.run("router", "nft", "delete table inet stunned")
 
 
 @contextmanager
