@@ -92,8 +92,10 @@ def test_an_installed_wheel_measures_the_loopback_matrix_without_a_compiler(
     # Other tests on this machine may be measuring.
     words = ["run", str(matrix), "--into", "measured", "--json", "--wait", "120"]
     output = done([netlab, *words], cwd=tmp_path, env=around)
-    states = [json.loads(line)["status"] for line in output.splitlines()]
-    assert states == ["ok"] * 12
+    # A trial that something disturbed is measured again: its last record counts.
+    lines = map(json.loads, output.splitlines())
+    states = {(line["cell"], line["trial"]): line["status"] for line in lines}
+    assert [*states.values()] == ["ok"] * 12
     assert (tmp_path / "measured" / "index.html").is_file()
 
 
