@@ -18,7 +18,6 @@ from netlab.units import parse_bytes, parse_rate
 if TYPE_CHECKING:
     from netlab.report.notebook import LoadedRun
     from netlab.results.arrow.scan import Scan
-    from netlab.runner.two_hosts import Between, Question
 
     File = str | PathLike[str]
 N = TypeVar("N", int, float)
@@ -83,40 +82,28 @@ def measure(
     several common networks), ``HostError`` if a host cannot be reached, ``LockedError`` if another
     run uses a host, ``IncompleteRun`` if there is no result.
     """
-    from netlab.runner.two_hosts import Between, Question
+    from netlab.runner import two_hosts
 
-    question = Question(
+    question = two_hosts.Question(
+        hosts=[host for host in (server, client) if host is not None],
+        inventory=None if hosts is None else Path(hosts),
+        to=to,
+        ip_version=ip_version,
+        link=None if link is None else Link(_read(parse_rate, link), mtu),
         protocol=protocol,
         message_bytes=_read(parse_bytes, size) if isinstance(size, str) else size,
         direction=direction,
         latency=latency,
         seconds=seconds,
         streams=streams,
-        rate=rate,
+        rate_bit_per_s=None if rate is None else _read(parse_rate, rate),
     )
-    between = Between(
-        hosts=[host for host in (server, client) if host is not None],
-        inventory=None if hosts is None else Path(hosts),
-        to=to,
-        ip_version=ip_version,
-        link=None if link is None else Link(_read(parse_rate, link), mtu),
-    )
-    return _answer(question, between, into, quiet=quiet)
-
-
-def _answer(question: Question, between: Between, into: File | None, *, quiet: bool) -> LoadedRun:
-    from netlab.runner.two_hosts import (
-        LiveFigures,
-        measurable_hosts,
-        nobody_chooses,
-        without_result,
-    )
-
-    progress = LiveFigures(quiet=quiet)
-    with measurable_hosts(question, between, nobody_chooses, progress.notify) as measurable:
+    progress = two_hosts.LiveFigures(quiet=quiet)
+    hosts_there = two_hosts.measurable_hosts(question, two_hosts.nobody_chooses, progress.notify)
+    with hosts_there as measurable:
         folder = measurable.measure(None if into is None else Path(into), progress)
     if progress.failed:
-        raise without_result(folder)
+        raise two_hosts.without_result(folder)
     return load(folder)
 
 

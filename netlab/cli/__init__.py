@@ -116,22 +116,16 @@ def cli() -> None:
     help="How often a failed trial is repeated.",
 )
 @options.REDO
-@click.option(
-    "--wait",
-    "wait_s",
-    callback=options.read_by(parse_seconds),
+@options.figure_option(
+    *("--wait wait_s", "TIME", parse_seconds),
+    "Wait this long for hosts that another run is using.",
     default="0s",
-    metavar="TIME",
-    help="Wait this long for hosts that another run is using.",
 )
-@click.option(
-    "--patience",
-    "patience_s",
-    callback=options.read_by(parse_seconds),
+@options.figure_option(
+    *("--patience patience_s", "TIME", parse_seconds),
+    "When only cells of absent hosts are left, wait until a host has been away this long.",
     default="10min",
     show_default=True,
-    metavar="TIME",
-    help="When only cells of absent hosts are left, wait until a host has been away this long.",
 )
 @click.option(
     "--strict", is_flag=True, help="Measure nothing if a host is missing for any of the cells."
@@ -169,7 +163,7 @@ def _measure(asked: Options, *, as_json: bool) -> None:
     if outcome.report is not None:
         report.show_written(outcome.report, as_json=as_json)
     elif not as_json and output.has_output():
-        report.show_overview(outcome.folder)
+        report.show_answer(outcome.folder)
     outcome.raise_for_status()
 
 
@@ -269,7 +263,8 @@ def hosts(file: Path, as_json: bool) -> None:
 
 
 for command in (
-    *(report.check, report.compare, report.export, report.history, report.import_, report.report),
+    *(report.check, report.compare, report.effects, report.export, report.history, report.import_),
+    report.report,
     *(lab.lab, lab.probes, measure.init, measure.measure),
 ):
     cli.add_command(command)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from netlab.cli.options import JSON, QUIET, figure_by, hosts_option, into_option, mtu_option
+from netlab.cli.options import JSON, QUIET, figure_option, hosts_option, into_option, mtu_option
 from netlab.cli.output import notify, show, show_data, width
 from netlab.errors import HostError, IncompleteRun, UsageError
 from netlab.units import parse_bytes, parse_rate, parse_share
@@ -46,11 +46,8 @@ _name = click.option(
 
 @lab.command("up")
 @_name
-@click.option(
-    "--rate",
-    metavar="RATE",
-    callback=figure_by(parse_rate),
-    help="Rate of the test cable, such as 100mbit.  [default: unshaped]",
+@figure_option(
+    "--rate", "RATE", parse_rate, "Rate of the test cable, such as 100mbit.  [default: unshaped]"
 )
 @mtu_option()
 @click.option(
@@ -85,11 +82,8 @@ _name = click.option(
     help="cable: straight between two hosts; star: each host has a cable to a switch (always so "
     "with more than two hosts); router: a router between two hosts.",
 )
-@click.option(
-    "--device-rate",
-    metavar="RATE",
-    callback=figure_by(parse_rate),
-    help="What the router forwards each way, such as 40mbit.",
+@figure_option(
+    "--device-rate", "RATE", parse_rate, "What the router forwards each way, such as 40mbit."
 )
 @click.option(
     "--device-queue",
@@ -104,12 +98,9 @@ _name = click.option(
     metavar="N",
     help="Linux hosts.  [default: 2; at a router as many as its two ends leave]",
 )
-@click.option(
-    "--second",
-    "second_rate",
-    metavar="RATE",
-    callback=figure_by(parse_rate),
-    help="Give each host a second cable with this rate, to a second switch.",
+@figure_option(
+    "--second second_rate",
+    *("RATE", parse_rate, "Give each host a second cable with this rate, to a second switch."),
 )
 @click.option(
     "--second-of",

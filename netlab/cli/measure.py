@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +13,25 @@ import click
 
 from netlab.cli import options
 from netlab.cli.output import chosen_line, is_quiet, is_verbose, notify, show, show_data
+from netlab.cli.report import show_answer
 from netlab.errors import UnknownHostKey, UsageError
-from netlab.units import many, parse_bytes
+from netlab.units import many, parse_bytes, parse_rate
 
 if TYPE_CHECKING:
-    from netlab.runner.two_hosts import Common, Question
+    from netlab.runner.two_hosts import Question, SharedNetwork
 
 
-SEVERAL = "The hosts have several networks in common:"
 WINDOW_S, LOAD_S = 5.0, 20.0
 """Default lengths of the measurement, without and with ``--load``. Under load, TCP needs time to
 settle."""
+
+
+def _cpus(text: str) -> dict[str, str]:
+    """``2`` or ``0-3,8`` (of both ends), or ``server=2,client=3``: end → its CPUs. ValueError."""
+    ends = dict(re.findall(r"(server|client)=([^=]+?)(?:,(?=[a-z]+=)|$)", text))
+    if "=" in text and text != ",".join(f"{end}={cpus}" for end, cpus in ends.items()):
+        raise ValueError("write CPUs as 2, as 0-3,8 or as server=2,client=3")
+    return ends or dict.fromkeys(("server", "client"), text)
 
 
 @click.command(short_help="Measure between two hosts: how fast, and what limits it.")
@@ -30,12 +40,8 @@ settle."""
 @click.option("--udp", is_flag=True, help="UDP in place of TCP.")
 @click.option("--latency", is_flag=True, help="Round trips in place of throughput.")
 @click.option("--load", is_flag=True, help="Round trips before, during and after streams.")
-@click.option(
-    "--size",
-    "message_bytes",
-    metavar="BYTES",
-    callback=options.figure_by(parse_bytes),
-    help="Message size, such as 1472 or 64KiB.",
+@options.figure_option(
+    "--size message_bytes", "BYTES", parse_bytes, "Message size, such as 1472 or 64KiB."
 )
 @click.option("--both", is_flag=True, help="Both directions at the same time.")
 @click.option("--reverse", is_flag=True, help="The server sends.")
@@ -51,10 +57,15 @@ settle."""
     show_default=True,
     help="Streams at the same time.",
 )
-@click.option(
-    "--rate", metavar="RATE", help="Rate to offer, such as 50Mbit.  [default: as fast as possible]"
+@options.figure_option(
+    "--rate rate_bit_per_s",
+    *("RATE", parse_rate, "Rate to offer, such as 50Mbit.  [default: as fast as possible]"),
 )
-@click.option("--to", metavar="ADDRESS", help="The server's test address.")
+@click.option("--dscp", metavar="DSCP", help="Differentiated services code point: EF, AF41, 46.")
+@options.figure_option(
+    "--cpus", "CPUS", _cpus, "CPUs of the probes' threads: 2, 0-3,8 or server=2,client=3."
+)
+@options.figure_option("--to", "ADDRESS", ip_address, "The server's test address.")
 @click.option("--ipv6", is_flag=True, help="Over IPv6.  [default: IPv4 where both have it]")
 @options.link_option("what the interfaces report")
 @options.mtu_option("with --link 1500")
@@ -68,8 +79,8 @@ def measure(
     hosts: Path | None,
     into: Path | None,
     print_matrix: bool,
-    to: str | None,
     ipv6: bool,
+    to: IPv4Address | IPv6Address | None,
     link: float | None,
     mtu: int | None,
     **asked: Any,
@@ -81,24 +92,23 @@ def measure(
     addresses and their link. The run is kept in runs/.
     """
     from netlab.ethernet import Link
-    from netlab.report.text.answer import answer_of
     from netlab.runner import two_hosts
     from netlab.runner.ending import interruptible
 
-    question = _question(**asked)
     if mtu is not None and link is None:
         raise UsageError("--mtu describes the link: give its rate with --link RATE as well")
-    between = two_hosts.Between(
+    question = _question(
         hosts=[name for name in (server, client) if name is not None],
         inventory=hosts or (options.INVENTORY if options.INVENTORY.exists() else None),
-        to=to,
         ip_version=6 if ipv6 else None,
         link=None if link is None else Link(link, mtu or 1500),
+        to=None if to is None else str(to),
+        **asked,
     )
     progress = two_hosts.LiveFigures(quiet=is_quiet(), verbose=is_verbose())
-    with two_hosts.measurable_hosts(question, between, _choose, notify) as measurable:
+    with two_hosts.measurable_hosts(question, _choose, notify) as measurable:
         if print_matrix:
-            show_data(measurable.matrix.rstrip("\n"))
+            show_data(measurable.file.read_text(encoding="utf-8").rstrip("\n"))
             return
         sender, receiver = measurable.client.name, measurable.server.name
         notify(f"within {sender}" if sender == receiver else f"{sender} to {receiver}")
@@ -107,7 +117,7 @@ def measure(
             notify(f"idle for {idle}, loaded for {loaded}, then idle again")
         with interruptible():
             folder = measurable.measure(into, progress)
-    show(answer_of(folder))
+    show_answer(folder)
     if progress.failed:
         raise two_hosts.without_result(folder)
 
@@ -119,8 +129,13 @@ def _question(
     from netlab.runner.two_hosts import Question
 
     latency, load = asked["latency"], asked["load"]
-    for option, flag in {"--both": both, "--reverse": reverse}.items():
-        if latency and flag:
+    of_streams = {
+        "--both": both,
+        "--reverse": reverse,
+        "--rate": asked["rate_bit_per_s"] is not None,
+    }
+    for option, given in (of_streams | {"--streams": asked["streams"] > 1}).items():
+        if latency and given:
             raise UsageError(f"{option} is for throughput: it does not go with --latency")
     if latency and load:
         raise UsageError("--load already measures round trips: leave --latency out")
@@ -134,18 +149,14 @@ def _question(
     )
 
 
-def _choose(commons: Sequence[Common]) -> Common:
+def _choose(networks: Sequence[SharedNetwork]) -> SharedNetwork:
     """Let the user choose a network; UsageError that lists them if nobody can be asked."""
     from netlab.runner.two_hosts import nobody_chooses
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        nobody_chooses(commons)
-    lines = [
-        f"{common.network}: {common.server_address} ({common.server_device}), "
-        f"{common.client_address} ({common.client_device})"
-        for common in commons
-    ]
-    return commons[chosen_line(SEVERAL, lines, "Which")]
+        nobody_chooses(networks)
+    lines = [network.words for network in networks]
+    return networks[chosen_line("The hosts share several networks:", lines, "Use")]
 
 
 FIRST_MATRIX = Path("first.yaml")
@@ -198,25 +209,21 @@ def init(
         probed = two_hosts.look(agents, listed)
         for candidate in probed:
             notify(f"{candidate.host.name}: {candidate.words}")
-        networks = two_hosts.shared_networks(probed)
+        networks = two_hosts.shared_networks(probed, agents)
         if not networks:
-            addresses = "; ".join(
-                f"{host.host.name} has {', '.join(a.address for a in host.addresses) or 'none'}"
-                for host in probed
-            )
-            raise UsageError(f"the hosts share no network: {addresses}")
-        if asks and len(networks) > 1:
-            # Tests go over the first network.
-            lines = [network.words for network in networks]
-            first = networks[chosen_line(SEVERAL, lines, "Tests go over")]
-            networks = (first, *(network for network in networks if network is not first))
+            of_hosts = ((it.host.name, ", ".join(str(a) for _, a in it.addresses)) for it in probed)
+            have = "; ".join(f"{name} has {addresses or 'none'}" for name, addresses in of_hosts)
+            raise UsageError(f"the hosts share no network: {have}")
+        first, (why, is_doubtful) = networks[0], two_hosts.why_first(networks)
+        if asks and is_doubtful:
+            first = _choose(networks)
+        elif len(networks) > 1:
+            notify(f"tests go over {first.words}: {why}")
+        networks = (first, *(network for network in networks if network is not first))
         members = two_hosts.with_addresses(probed, networks)
-        link = two_hosts.link_within(agents, networks[0], members)
-    words = {candidate.host.name: candidate.words for candidate in probed}
-    _write(hosts, two_hosts.inventory_text(members, words))
-    _write(matrix, two_hosts.first_matrix_text(members, link))
-    kept = {host.name for host in members}
-    left_out = [found.host.name for found in probed if found.host.name not in kept]
+    _write(hosts, two_hosts.inventory_text(members, {it.host.name: it.words for it in probed}))
+    _write(matrix, two_hosts.first_matrix_text(members, first.link))
+    left_out = sorted({it.host.name for it in probed} - {host.name for host in members})
     if left_out:
         notify(f"left out, because they share no network with another host: {', '.join(left_out)}")
     show(f"{hosts}: {many(len(members), 'host')}; {matrix}: a first matrix. Next:")

@@ -84,28 +84,24 @@ MATRIX = click.argument("matrix", type=FILE, callback=_matrix)
 """A file, or the name of a matrix that is installed with netlab."""
 
 
-def read_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
-    """A callback that reads a text, such as 2min; a ValueError of ``parse`` is click's error."""
+def read_by(parse: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A callback that reads what was typed, such as 2min; UsageError with the option's name."""
 
-    def read(_context: click.Context, _parameter: click.Parameter, text: Any) -> Any:
+    def read(_context: click.Context, parameter: click.Parameter, text: Any) -> Any:
         try:
             return None if text is None else parse(text)
         except ValueError as error:
-            raise click.BadParameter(str(error)) from None
+            raise UsageError(f"{parameter.opts[0]}: {error}") from None
 
     return read
 
 
-def figure_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
-    """A callback that reads a figure, such as 100Mbit; UsageError if it is none."""
-
-    def read(_context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
-        try:
-            return None if text is None else parse(text)
-        except ValueError as error:
-            raise UsageError(f"{parameter.opts[0]} {text}: {error}") from None
-
-    return read
+def figure_option(
+    names: str, metavar: str, parse: Callable[[str], Any], words: str, **more: Any
+) -> Callable[[Decorated], Decorated]:
+    """An option with a figure; ``names``: as click takes them; ``words``: its help."""
+    reads = read_by(parse)
+    return click.option(*names.split(), metavar=metavar, callback=reads, help=words, **more)
 
 
 def pairs_of(form: str, example: str, *, may_be_empty: bool) -> Callable[..., dict[str, str]]:
@@ -146,8 +142,7 @@ def into_option(default: str = "") -> Callable[[Decorated], Decorated]:
 def link_option(words: str = "", **more: Any) -> Callable[[Decorated], Decorated]:
     """The option ``--link RATE`` in bit/s; ``words`` describe its default."""
     help_ = with_default("Rate of the link between the hosts, such as 100Mbit.", words)
-    reads = figure_by(parse_rate)
-    return click.option("--link", metavar="RATE", callback=reads, help=help_, **more)
+    return figure_option("--link", "RATE", parse_rate, help_, **more)
 
 
 def mtu_option(words: str = "") -> Callable[[Decorated], Decorated]:
@@ -190,6 +185,11 @@ ONLY = click.option(
     metavar="WORDS",
     shell_complete=chosen_words,
     help="Only these pairings or tests: ll, 'w*', nas+laptop,round_trip (may be repeated).",
+)
+ANYWAY = click.option(
+    "--anyway",
+    is_flag=True,
+    help="Compare runs even if link, tests or settings differ; the output is marked.",
 )
 JSON = click.option(
     "--json",

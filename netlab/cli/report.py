@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from netlab.compare.history import HeldRun
     from netlab.imports import CommandOption
     from netlab.report import WrittenReport
+    from netlab.results.effects import Scale
     from netlab.results.run import Run
 
 
@@ -189,7 +190,7 @@ def _write_findings(folder: Path, output: Path | None, cells: tuple[str, ...]) -
     type=click.Choice(["all", "core"]),
     default="all",
     show_default=True,
-    help="core: the 25 or so most important columns.",
+    help="core: the axes and the most important columns.",
 )
 @options.output_option()
 def export(folder: Path, form: str, columns: str, output: Path | None) -> None:
@@ -209,19 +210,20 @@ def export(folder: Path, form: str, columns: str, output: Path | None) -> None:
         write(file)
 
 
-def show_overview(folder: Path) -> None:
-    """Print the means of a run without writing files; with ``--quiet``, only the run's folder."""
+def show_answer(folder: Path) -> None:
+    """Print the answer of a run without writing files; with ``--quiet``, only the run's folder."""
     if is_quiet():
         show(folder)
         return
     from netlab.report import report_of
 
     show(report_of(folder).overview_text(width()))
+    show(f"more: netlab report {folder}")
 
 
 def show_written(report: WrittenReport, *, as_json: bool = False) -> None:
-    """Print the means and the path of a report; with ``--quiet``, only the path. If standard output
-    has JSON (``as_json``), the path goes to standard error.
+    """Print the answer and the path of a report; with ``--quiet``, only the path, which goes to
+    standard error if standard output has JSON (``as_json``).
     """
     page = report.page
     if is_verbose():
@@ -262,18 +264,11 @@ def _share(text: str) -> float:
     metavar="LEVEL",
     help="With --by: the level that the others are compared with.  [default: the first]",
 )
-@click.option(
-    "--anyway",
-    is_flag=True,
-    help="Compare runs even if link, tests or settings differ; the output is marked.",
-)
-@click.option(
-    "--margin",
-    metavar="SHARE",
+@options.ANYWAY
+@options.figure_option(
+    *("--margin", "SHARE", _share, "The smallest difference that counts."),
     default="0.5 %",
     show_default=True,
-    callback=options.read_by(_share),
-    help="The smallest difference that counts.",
 )
 @options.format_option("text", "markdown", "csv", "json")
 @options.output_option()
@@ -296,7 +291,7 @@ def compare(
     Exit codes
       0    the runs were compared, whatever the result
       1    a run cannot be read
-      2    wrong usage, or link, tests or settings of the runs differ
+      2    wrong usage, or runs that differ or have no cell in common
     """
     if (contender is None) == (by is None):
         raise UsageError("compare two runs, or one run with --by AXIS")
@@ -322,6 +317,31 @@ def compare(
 @click.command()
 @options.RUN
 @click.option(
+    "--scale",
+    type=click.Choice(["log", "linear"]),
+    help="The scale of differences.  [default: log if all figures are above 0]",
+)
+@click.option("--quantity", metavar="NAME", help="Only this quantity, such as throughput.")
+@options.JSON
+def effects(folder: Path, scale: Scale | None, quantity: str | None, as_json: bool) -> None:
+    """Print what matters in RUN: how much each setting changes the figures.
+
+    For each kind of test, an analysis of variance divides the differences between the cells among
+    the settings and their interactions. On the logarithmic scale, differences are ratios.
+    """
+    from netlab.results import effects as results
+    from netlab.results.run import load
+
+    kinds = results.kind_effects(load(folder).trials, scale, quantity)
+    if as_json:
+        write_output(None, results.as_json(kinds).encode())
+    else:
+        write_text(results.as_text(kinds), None)
+
+
+@click.command()
+@options.RUN
+@click.option(
     "--expect",
     "expect_file",
     type=options.FILE,
@@ -335,13 +355,12 @@ def compare(
     help="What `baseline:` expectations are compared with: a run, or history:RUNS, the runs in "
     "a folder.",
 )
-@click.option(
-    "--no-worse-by",
-    metavar="SHARE",
-    callback=options.read_by(_share),
-    help="How much worse than --baseline a cell may be, if the matrix sets no limit for it.  "
+@options.figure_option(
+    *("--no-worse-by", "SHARE", _share),
+    "How much worse than --baseline a cell may be, if the matrix sets no limit for it.  "
     "[default: 5 %; of a history 0.5 %]",
 )
+@options.ANYWAY
 @options.JSON
 @options.output_option()
 @options.QUIET
@@ -350,18 +369,20 @@ def check(
     expect_file: Path | None,
     baseline: Path | None,
     no_worse_by: float | None,
+    anyway: bool,
     as_json: bool,
     output: Path | None,
 ) -> None:
     """Check RUN against the expectations of its matrix (`expect:`).
 
-    A cell that cannot be judged does not pass, and the reason is printed.
+    A cell that cannot be judged does not pass, and the reason is printed. The exit codes are the
+    same with --anyway: a cell that the baseline lacks cannot be judged.
 
     \b
     Exit codes
       0    every expectation is met in every cell that it applies to
       1    a run cannot be read
-      2    wrong usage, no expectations, or a baseline that cannot be compared
+      2    wrong usage, no expectations, or a baseline that differs or has no cell in common
       3    no expectation is missed, but some cells cannot be judged
       5    an expectation is not met
     """
@@ -369,6 +390,8 @@ def check(
     from netlab.report.text.findings import finding_sentences
     from netlab.results.run import load
 
+    if anyway and (baseline is None or str(baseline).startswith(_HISTORY)):
+        raise UsageError("--anyway is for a run as --baseline")
     run = load(folder)
     held: Run | HeldRun | None = None
     if with_history := baseline is not None and str(baseline).startswith(_HISTORY):
@@ -384,6 +407,7 @@ def check(
         no_worse_by=no_worse_by or (_OF_A_HISTORY if with_history else _OF_A_RUN),
         expect=expect_file,
         say=finding_sentences,
+        anyway=anyway,
     )
     if as_json:
         write_output(output, verdict.as_json().encode())

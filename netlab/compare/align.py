@@ -6,17 +6,17 @@ block is one trial of every cell, measured one after another.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from statistics import geometric_mean
 from typing import Literal
 
 from netlab import stats
 from netlab.experiment.cells import Comparison
 from netlab.messages import _, joined
 from netlab.results.quantities import STACK, names_of, quantities_of
-from netlab.stats import MARGIN, ComparisonResult, mean
+from netlab.stats import MARGIN, ComparisonResult
 from netlab.trial.column import Quantity
 from netlab.trial.record import Record, Status, by_cell
 from netlab.trial.settings import Level
@@ -69,13 +69,9 @@ class AlignedPair:
     @property
     def means(self) -> tuple[float | None, float | None]:
         """Geometric means of the compared figures, or of all if no pair is complete."""
-        old, new = (
-            [math.log(value) for value in compared or available.values()]
-            for compared, available in zip(
-                self.figures, (self.baseline, self.contender), strict=True
-            )
-        )
-        return math.exp(mean(old)) if old else None, math.exp(mean(new)) if new else None
+        old, new = self.figures
+        old, new = old or [*self.baseline.values()], new or [*self.contender.values()]
+        return geometric_mean(old) if old else None, geometric_mean(new) if new else None
 
 
 def align_cells(comparison: Comparison, records: Sequence[Record]) -> list[AlignedPair]:

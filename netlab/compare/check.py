@@ -28,7 +28,7 @@ from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import STACK
 from netlab.stats import compare
 from netlab.terminal import printable
-from netlab.trial.record import FLOWS, Record, Status, by_cell
+from netlab.trial.record import FLOWS, Record, Status, by_cell, grouped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,7 +87,9 @@ class Checked:
     baseline: str | None
     judgements: tuple[Judgement, ...]
     remarks: tuple[str, ...] = ()
-    """Sentences about the history that the run is compared with."""
+    """Phrases about what the run is compared with: a run, or a history."""
+    differences: tuple[str, ...] = ()
+    """Differences from the baseline that forbid a comparison, if it was made nevertheless."""
 
     @property
     def met(self) -> bool:
@@ -111,6 +113,8 @@ class Checked:
         """Text for a terminal: a paragraph per expectation, with a line per cell that fails it."""
         against = "" if self.baseline is None else f", baseline {self.baseline}"
         lines = [f"{self.run}{against}: {_counted(self.counts)}"]
+        if self.differences:
+            lines.insert(0, f"NOT COMPARABLE, checked anyway: {'; '.join(self.differences)}.")
         for expectation, group in groupby(self.judgements, lambda judgement: judgement.expectation):
             of_expectation = [*group]
             lines += ["", f"{in_words(expectation)}: {_counted(_counts(of_expectation))}"]
@@ -143,6 +147,7 @@ class Checked:
                 for one in self.judgements
             ],
             **({"remarks": list(self.remarks)} if self.remarks else {}),
+            **({"differences": list(self.differences)} if self.differences else {}),
         }
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -154,6 +159,7 @@ def check(
     no_worse_by: float = 0.05,
     expect: Path | None = None,
     say: Callable[[Run], FindingSentences] | None = None,
+    anyway: bool = False,
 ) -> Checked:
     """Check a run against the ``expect`` of the matrix in its folder, and against a baseline: a
     run, or this run's history.
@@ -162,8 +168,9 @@ def check(
     matrix. If no expectation mentions a baseline, the run may be worse than ``baseline`` by at most
     ``no_worse_by`` (a share). ``say`` computes the findings of a run, for expectations that forbid
     kinds of findings; without ``say``, these expectations cannot be judged.
-    UsageError if nothing is expected or the baseline cannot be compared, MatrixError if the matrix
-    or the file cannot be read, or forbids a kind of finding that does not exist.
+    UsageError if nothing is expected, if the baseline has no cell in common, or if it differs and
+    not ``anyway``; MatrixError if the matrix or the file cannot be read, or forbids a kind of
+    finding that does not exist.
     """
     expectations = _expected(run, baseline, no_worse_by, expect)
     findings = None
@@ -174,12 +181,12 @@ def check(
     name = align.namer([trials[0] for trials in cells.values()], {})
     held = baseline if isinstance(baseline, HeldRun) else None
     aligned: dict[str, list[AlignedPair]] | None = None
+    agreed = None
     if baseline is not None and not isinstance(baseline, HeldRun):
-        aligned = {}
-        pairs = agreed_on(baseline, run).pairs
-        for pair in align.align_runs(pairs, baseline.trials, run.trials):
-            if pair.quantity is not STACK:
-                aligned.setdefault(pair.cells[1], []).append(pair)
+        agreed = agreed_on(baseline, run, anyway=anyway)
+        every = align.align_runs(agreed.pairs, baseline.trials, run.trials)
+        headlines = (pair for pair in every if pair.quantity is not STACK)
+        aligned = grouped(headlines, lambda pair: pair.cells[1])
     judgements: list[Judgement] = []
     for expectation in expectations:
         about = [key for key in cells if expectation.is_about(align.plain_cell(cells[key][0]))]
@@ -199,7 +206,9 @@ def check(
                 verdict, words = _against_baseline(expectation, cells[key], aligned)
             judgements.append(Judgement(expectation, key, name(cells[key][0]), verdict, words))
     path = None if baseline is None else str(baseline.path)
-    return Checked(str(run.path), path, tuple(judgements), () if held is None else held.remarks)
+    remarks = agreed.remarks if agreed else held.remarks if held else ()
+    differences = agreed.differences if agreed else ()
+    return Checked(str(run.path), path, tuple(judgements), remarks, differences)
 
 
 def _expected(
@@ -388,7 +397,9 @@ def _against_baseline(
     """Whether every headline figure of the cell is shown to be no worse than the baseline."""
     if aligned is None:
         return "cannot be judged", "no baseline is given (--baseline RUN)"
-    headlines = aligned[trials[0].cell]
+    headlines = aligned.get(trials[0].cell)
+    if headlines is None:
+        return "cannot be judged", "the baseline has no cell to compare it with"
     verdicts = [_judge_no_worse(headline, expectation.limit) for headline in headlines]
     blank = [
         align.NO_RATIO if trial.status == Status.OK else trial.why_blank
@@ -416,7 +427,7 @@ def _judge_no_worse(aligned: AlignedPair, worse_by: float) -> tuple[CheckVerdict
     if result.low is None or result.high is None:
         return "cannot be judged", f"{name}: one trial gives no interval ({n})"
     between = f"{100 * (result.low - 1):+.2f} to {100 * (result.high - 1):+.2f} %, {n}"
-    words = f"{name} {100 * (result.ratio - 1):+.2f} % ({between})"
+    words = f"{name}, geometric mean {100 * (result.ratio - 1):+.2f} % ({between})"
     if aligned.quantity.more_is_worse:
         is_no_worse, is_worse = result.high <= 1 + worse_by, result.low > 1 + worse_by
     else:

@@ -299,7 +299,8 @@ def _judge(
     else:
         is_worse = value < expected.low and -change > worse_by
     return ("not met" if is_worse else "met"), _(
-        "{quantity} {value} {unit}, {change} % ({low} to {high} {unit} expected by {runs} runs)",
+        "{quantity}, median {value} {unit}, {change} % "
+        "({low} to {high} {unit} expected by {runs} runs)",
         quantity=quantity.name,
         value=figure(value),
         unit=quantity.unit,

@@ -1,7 +1,7 @@
 """Comparison of two runs, or of the levels of an axis of one run, cell by cell.
 
-The link, the kinds of test, the pairings and every setting of two runs must agree; only a setting
-that has one value in each run may differ, and the comparison then states the difference. Hosts,
+What two runs state of link, kinds of test, pairings and settings must be the same. What one of them
+does not state, such as a setting that the tool of an import does not print, is a remark. Hosts,
 netlab's version, the number of repeats and their order may differ. If a run lacks a setting because
 its version of netlab did not have it, the default counts.
 """
@@ -18,13 +18,14 @@ from netlab.config.document import did_you_mean
 from netlab.errors import UsageError
 from netlab.ethernet import Link
 from netlab.experiment.cells import OF_A_CELL, Comparison
-from netlab.kinds import DEFAULTS_OF, EXCLUSIVE
+from netlab.experiment.hosts import is_by_name, labels_of
+from netlab.kinds import DEFAULTS_OF, EXCLUSIVE, ONLY_OF_TCP, ONLY_OF_UDP
 from netlab.messages import counted
 from netlab.results.labels import as_words, setting, setting_name, setting_value
 from netlab.stats import MARGIN
 from netlab.store.plan import Plan
-from netlab.trial.record import Record, by_cell
-from netlab.trial.settings import Level, Scalar
+from netlab.trial.record import Record, by_cell, grouped
+from netlab.trial.settings import Level
 from netlab.units import format_rate
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ _FACTS = (
 _SHOWN_CHANGES = 12
 TestKind = tuple[str, str]
 """Kind of test, and its protocol."""
-LevelsByKind = Mapping[TestKind, Mapping[str, frozenset[Level]]]
-"""Kind → setting (or ``pairing``) → the values of its cells; ``None``: not set."""
+NOT_STATED = "not stated"
+"""Stands for the value of a setting that a cell does not state; no setting has this value."""
 _SHOWN_VALUES = 4
 
 
@@ -83,21 +84,25 @@ def compare_runs(
         groups=(ComparedGroup(str(contender.path), rows),),
         method=align.method_of(rows, margin, paired=False),
         differences=agreed.differences,
-        remarks=(*agreed.alone, *remarks),
+        remarks=(*agreed.remarks, *remarks),
     )
 
 
 def agreed_on(baseline: Run, contender: Run, *, anyway: bool = False) -> Agreement:
     """The matching cells of two runs; UsageError as in ``compare_runs``."""
     agreed = agreement(baseline.plan, contender.plan)
+    if not agreed.pairs:
+        reasons = "; ".join(dict.fromkeys((*agreed.differences, *agreed.remarks)))
+        raise UsageError(
+            f"{contender.path} and {baseline.path} have no cell in common: {reasons}. What an "
+            "import lacks can be stated: import --setting"
+        )
     if agreed.differences and not anyway:
         raise UsageError(
             f"{contender.path} cannot be compared with {baseline.path}: "
-            f"{'; '.join(agreed.differences)}. To compare them nevertheless: compare --anyway "
+            f"{'; '.join(agreed.differences)}. With --anyway they are compared nevertheless "
             "(the output states these differences)"
         )
-    if not agreed.pairs:
-        raise UsageError(f"{contender.path} and {baseline.path} have no cell in common")
     return agreed
 
 
@@ -217,19 +222,21 @@ class Agreement:
     """Whether two plans can be compared cell by cell."""
 
     differences: tuple[str, ...]
-    """One phrase per difference that forbids a comparison; empty if the plans agree."""
+    """One phrase per difference that forbids a comparison: what both plans state, and state
+    differently, or else cells without a counterpart; empty if the plans agree."""
     pairs: tuple[tuple[str, str], ...]
     """Keys of matching cells, in the baseline's order; settings with one value a run may differ."""
-    alone: tuple[str, ...]
-    """One phrase per run that has cells without a counterpart in the other run."""
+    remarks: tuple[str, ...]
+    """One phrase about what only one of the plans states, and one per run that has cells without a
+    counterpart in the other run."""
 
 
 class _MatchedCell(NamedTuple):
-    """A planned cell: its kind, and its other settings including the pairing."""
+    """A planned cell: its kind, and what it states of its other settings and its hosts."""
 
     key: str
     kind: TestKind
-    settings: Mapping[str, Scalar]
+    settings: Mapping[str, Level]
 
 
 def _matched_cells(plan: Plan) -> list[_MatchedCell]:
@@ -239,55 +246,93 @@ def _matched_cells(plan: Plan) -> list[_MatchedCell]:
     for cell in plan.cells:
         # A setting that an imported document does not state is unknown, not the default.
         defaults = DEFAULTS_OF.get(cell.test, {}) if plan.source is None else {}
-        settings: dict[str, Scalar] = {"pairing": cell.pairing}
-        for name, value in defaults.items():
-            if value is not None and name not in exclusive:
-                settings[name] = value
-        for name, own in cell.settings.items():
-            if not isinstance(own, list):
-                settings[name] = own
-        kind = cell.test, str(settings.pop("protocol", ""))
-        cells.append(_MatchedCell(cell.key, kind, settings))
+        settings = {name: None if name in exclusive else defaults[name] for name in defaults}
+        settings |= {name: own for name, own in cell.settings.items() if not isinstance(own, list)}
+        kind = cell.test, str(settings.pop("protocol", None) or "")
+        for name in (ONLY_OF_TCP if kind[1] == "UDP" else ONLY_OF_UDP) & settings.keys():
+            del settings[name]
+        cells.append(_MatchedCell(cell.key, kind, {**_ends(cell.pairing, plan), **settings}))
     return cells
+
+
+def _ends(pairing: str, plan: Plan) -> dict[str, Level]:
+    """What a pairing states: letters state systems, names state hosts. If the output of a tool has
+    no name of an end, an importer names the end by its role, which states nothing.
+    """
+    if not is_by_name(pairing):
+        return {"pairing": pairing}
+    ends = zip(("server", "client"), labels_of(pairing), strict=True)
+    return {role: name for role, name in ends if plan.source is None or name != role}
 
 
 def agreement(baseline: Plan, contender: Plan) -> Agreement:
     """The differences of two plans, and their matching cells."""
-    old_cells, new_cells = _matched_cells(baseline), _matched_cells(contender)
-    old, new = _levels_by_kind(old_cells), _levels_by_kind(new_cells)
-    differences = [*link_differences(baseline.link, contender.link)]
+    sides = ("baseline", _matched_cells(baseline)), ("contender", _matched_cells(contender))
+    old, new = (grouped(cells, lambda cell: cell.kind) for _side, cells in sides)
+    differences, unstated = list[str](), list[str]()
+    phrases = differences if baseline.link and contender.link else unstated
+    phrases += link_differences(baseline.link, contender.link)
     for side, own, other in (("baseline", old, new), ("contender", new, old)):
         kinds = (" over ".join(filter(None, kind)) for kind in own if kind not in other)
         differences += [f"{kind}: only in the {side}" for kind in kinds]
-    names = dict.fromkeys(name for side in (old, new) for kind in side.values() for name in kind)
-    # Cells match even if they differ in settings that have one value in each run.
-    left_out: dict[TestKind, set[str]] = {}
-    for name in names:
-        for kind in (kind for kind in old if kind in new):
-            levels = _levels_of(old, kind, name), _levels_of(new, kind, name)
-            if len(levels[0]) == 1 == len(levels[1]):
-                left_out.setdefault(kind, set()).add(name)
-            if levels[0] != levels[1]:
-                differences.append(_difference(name, *levels))
+    pairs: dict[str, str] = {}
+    for kind in (kind for kind in old if kind in new):
+        # Cells match even if they differ in settings that have one value in each run.
+        left_out, unsure = set[str](), set[str]()
+        for name in dict.fromkeys(n for cell in (*old[kind], *new[kind]) for n in cell.settings):
+            one, two = (
+                frozenset(cell.settings.get(name, NOT_STATED) for cell in side[kind])
+                for side in (old, new)
+            )
+            # A value is only of one run if all cells of the other run state theirs.
+            only = [
+                frozenset[Level]() if NOT_STATED in b else a - b - {NOT_STATED}
+                for a, b in ((one, two), (two, one))
+            ]
+            is_single, every = len(one) == 1 == len(two), one | two
+            if is_single or {NOT_STATED} in (one, two):
+                left_out.add(name)
+            elif NOT_STATED in every:
+                unsure.add(name)
+            if any(only):
+                word = "" if is_single else "only "
+                differences.append(_side_by_side(name, only[0], only[1], word))
+            elif one != two and NOT_STATED in every and every - {NOT_STATED, None}:
+                unstated.append(_side_by_side(name, one, two))
+        for without in dict.fromkeys((frozenset(left_out), frozenset(left_out | unsure))):
+            pairs = dict(_matches(old[kind], new[kind], without, unsure)) | pairs
+    remarks = [f"not stated by both: {'; '.join(dict.fromkeys(unstated))}"] if unstated else []
+    alone = []
+    for (side, cells), paired in zip(sides, ({*pairs}, {*pairs.values()}), strict=True):
+        if keys := [cell.key for cell in cells if cell.key not in paired]:
+            number = counted("{number} cell", "{number} cells", len(keys))
+            alone.append(f"{number} only in the {side}, such as {keys[0]}")
+    in_order = tuple((cell.key, pairs[cell.key]) for cell in sides[0][1] if cell.key in pairs)
+    return Agreement(
+        tuple(dict.fromkeys(differences)) or tuple(alone), in_order, (*alone, *remarks)
+    )
+
+
+def _matches(
+    old: Sequence[_MatchedCell],
+    new: Sequence[_MatchedCell],
+    without: frozenset[str],
+    unsure: set[str],
+) -> Iterator[tuple[str, str]]:
+    """Keys of two cells of one kind, each the only one of its run with these settings. Settings in
+    ``without`` may differ; those that are ``unsure`` may not, if both cells state them.
+    """
 
     def content(cell: _MatchedCell) -> Hashable:
-        without, settings = left_out.get(cell.kind, ()), cell.settings.items()
-        return cell.kind, frozenset(item for item in settings if item[0] not in without)
+        return frozenset(item for item in cell.settings.items() if item[0] not in without)
 
-    counterparts = {content(cell): cell.key for cell in new_cells}
-    pairs = {
-        cell.key: counterparts[content(cell)] for cell in old_cells if content(cell) in counterparts
-    }
-    remarks = []
-    sides = (("baseline", old_cells, {*pairs}), ("contender", new_cells, {*pairs.values()}))
-    for side, cells, paired in sides:
-        alone = [cell.key for cell in cells if cell.key not in paired]
-        if alone:
-            number = counted("{number} cell", "{number} cells", len(alone))
-            remarks.append(f"{number} only in the {side}, such as {alone[0]}")
-    return Agreement(
-        tuple(dict.fromkeys(differences)) or tuple(remarks), tuple(pairs.items()), tuple(remarks)
-    )
+    counterparts = grouped(new, content)
+    for settings, cells in grouped(old, content).items():
+        if len(cells) == 1 == len(others := counterparts.get(settings, [])):
+            one, other = cells[0].settings, others[0].settings
+            stated_by_both = unsure & one.keys() & other.keys()
+            if all(one[name] == other[name] for name in stated_by_both):
+                yield cells[0].key, others[0].key
 
 
 def identities(plan: Plan) -> dict[str, Hashable]:
@@ -301,7 +346,7 @@ def link_differences(old: Link | None, new: Link | None) -> Iterator[str]:
     for name, of in _LINK_WORDS.items():
         words = ["not stated" if link is None else of(link) for link in (old, new)]
         if words[0] != words[1]:
-            yield _side_by_side(f"link’s {name}", *words)
+            yield f"link’s {name}: {words[0]} in the baseline, {words[1]} in the contender"
 
 
 _LINK_WORDS: Mapping[str, Callable[[Link], str]] = {
@@ -312,35 +357,10 @@ _LINK_WORDS: Mapping[str, Callable[[Link], str]] = {
 }
 
 
-def _levels_by_kind(cells: Sequence[_MatchedCell]) -> LevelsByKind:
-    kinds: dict[TestKind, list[Mapping[str, Scalar]]] = {}
-    for cell in cells:
-        kinds.setdefault(cell.kind, []).append(cell.settings)
-    return {
-        kind: {
-            name: frozenset(settings.get(name) for settings in all_settings)
-            for name in dict.fromkeys(name for settings in all_settings for name in settings)
-        }
-        for kind, all_settings in kinds.items()
-    }
-
-
-def _difference(name: str, old: frozenset[Level], new: frozenset[Level]) -> str:
-    """The values of a setting that only one of the runs has."""
-    if len(old) == 1 == len(new):
-        return _side_by_side(setting_name(name), _words(name, old), _words(name, new))
-    only = {"baseline": old - new, "contender": new - old}
-    phrases = [f"{_words(name, own)} only in the {side}" for side, own in only.items() if own]
-    return f"{setting_name(name)}: {'; '.join(phrases)}"
-
-
-def _levels_of(levels: LevelsByKind, kind: TestKind, name: str) -> frozenset[Level]:
-    """The values of a setting; the set has only ``None`` if no cell has the setting."""
-    return levels[kind].get(name, frozenset([None]))
-
-
-def _side_by_side(name: str, old: str, new: str) -> str:
-    return f"{name}: {old} in the baseline, {new} in the contender"
+def _side_by_side(name: str, old: frozenset[Level], new: frozenset[Level], only: str = "") -> str:
+    sides = ("baseline", old), ("contender", new)
+    phrases = [f"{_words(name, own)} {only}in the {side}" for side, own in sides if own]
+    return f"{setting_name(name)}: {('; ' if only else ', ').join(phrases)}"
 
 
 def _words(name: str, levels: frozenset[Level]) -> str:

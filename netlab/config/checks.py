@@ -197,8 +197,7 @@ def too_many(document: Document, model: MatrixFile, layers: list[Layer]) -> Iter
             for number, rule in enumerate(getattr(test, kind) or []):
                 condition = rule if kind == "exclude" else rule.when
                 below = () if kind == "exclude" else ("when",)
-                for name in sorted(condition.model_fields_set):
-                    value = getattr(condition, name)
+                for name, value in condition.stated.items():
                     if isinstance(value, Steps) and len(value) > MAX_RULE_VALUES:
                         most = f"at most {MAX_RULE_VALUES:,}"
                         message = f"{len(value):,} values in a rule are too many; {most}"
@@ -277,14 +276,14 @@ def scaled(grid: Grid, scale: float) -> Grid:
 def meant_by(condition: Section) -> dict[str, frozenset[Level]]:
     """Field of each setting that a ``when`` names → its values."""
     return {
-        FIELD_OF.get(name, name): frozenset(levels_of(getattr(condition, name)))
-        for name in condition.model_fields_set
+        FIELD_OF.get(name, name): frozenset(levels_of(value))
+        for name, value in condition.stated.items()
     }
 
 
 def _then(test: str, values: Section, settled: set[str]) -> dict[str, Level]:
     """The settings that a rule gives, without those that ``--set`` has fixed."""
-    settings = {n: getattr(values, n) for n in values.model_fields_set if n not in settled}
+    settings = {name: value for name, value in values.stated.items() if name not in settled}
     partners = {FIELD_OF[name] for name in _partners(settings)}
     taken_back: dict[str, Level] = dict.fromkeys(partners & FIELDS[test])
     return taken_back | {FIELD_OF[name]: value for name, value in settings.items()}

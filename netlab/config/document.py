@@ -338,6 +338,12 @@ class Section(BaseModel):
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True
     )
 
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The keys that the file states → their values, in the order of their declaration."""
+        own = self.model_fields_set  # a set of texts: its order changes from process to process
+        return {name: getattr(self, name) for name in type(self).model_fields if name in own}
+
 
 def absent(description: str | None = None, **limits: Any) -> Any:
     """A key that a file may leave out, but that never is null."""

@@ -176,7 +176,7 @@ def unknown_kinds(
 
 
 def _side(section: Any) -> dict[str, Level]:
-    return {FIELD_OF.get(name, name): getattr(section, name) for name in section.model_fields_set}
+    return {FIELD_OF.get(name, name): value for name, value in section.stated.items()}
 
 
 def _expectations(

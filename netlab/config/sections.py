@@ -158,7 +158,7 @@ class AtLeastFrames(Section):
 class NoWorse(Section):
     """Limit compared with the run that `netlab check --baseline` names."""
 
-    no_worse_by: Worse = Field(description="Share of the baseline's mean.")
+    no_worse_by: Worse = Field(description="Share of the baseline's geometric mean.")
 
 
 class ExpectBounds(Section):

@@ -122,12 +122,25 @@ def _host_word(reads: HostWord) -> Any:
     return Annotated[str, Field(pattern=reads.pattern, max_length=reads.most_characters)]
 
 
+def _number_of(names: Mapping[str, int]) -> Callable[[Any], Any]:
+    def number(value: Any) -> Any:
+        word = value.upper() if isinstance(value, str) else ""
+        if word[:1].isalpha() and word not in names:
+            raise ValueError(f"{value} is not one of {', '.join(names)}")
+        return names.get(word, value)
+
+    return number
+
+
 @cache
 def _type_of(reads: Reader, field: Any) -> Any:
     """The pydantic type of one value of a setting; ``field`` is the type of its field."""
     match reads:
-        case Whole(least, most):
-            return Annotated[int, Field(ge=least, le=most)]
+        case Whole(least, most, names):
+            number = {"type": "integer", "minimum": least, "maximum": most}
+            schema = WithJsonSchema({"anyOf": [number, {"enum": [name for name, _ in names]}]})
+            named = (BeforeValidator(_number_of(dict(names))), schema) if names else ()
+            return Annotated[int, Field(ge=least, le=most), *named]
         case HostWord():
             return _host_word(reads)
         case NumberWithUnit():

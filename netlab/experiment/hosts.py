@@ -20,6 +20,7 @@ from operator import attrgetter
 from typing import Literal, TypeVar
 
 from netlab.errors import UsageError
+from netlab.ethernet import IpVersion
 from netlab.messages import _
 
 SEPARATOR = "+"
@@ -78,6 +79,23 @@ def labels_of(pairing: str) -> tuple[str, str]:
         server, _, client = pairing.partition(SEPARATOR)
         return server, client
     return pairing[:1], pairing[1:]
+
+
+MOST_IN_TABLES = 8
+"""Maximum number of pairings by name that have tables of their own, as pairings of systems have."""
+
+
+def of_mesh(pairings: Iterable[str]) -> frozenset[str]:
+    """The pairings by name, if a report shows them as a mesh: clients by servers.
+
+    They are a mesh if there are at least as many pairs as hosts, as of three hosts with each other,
+    or more than ``MOST_IN_TABLES`` pairings. A pair, or a star of few hosts, is none.
+    """
+    by_name = frozenset(filter(is_by_name, pairings))
+    pairs = {frozenset(labels_of(pairing)) for pairing in by_name}
+    cables = [pair for pair in pairs if len(pair) > 1]
+    has_ring = bool(cables) and len(cables) >= len(frozenset().union(*cables))
+    return by_name if has_ring or len(by_name) > MOST_IN_TABLES else frozenset()
 
 
 def every_pairing(
@@ -308,7 +326,7 @@ class Host:
         name = network or next(iter(self.addresses), "")
         addresses = self.addresses.get(name, ()) if self.has_agent else self.service_addresses
         for address in addresses:
-            if _version_of(address) == ip_version:
+            if version_of(address) == ip_version:
                 return address
         if self.has_agent:
             lacks = f"test address {f'in network {network!r} ' if network else ''}(addresses:)"
@@ -324,9 +342,9 @@ HostPair = tuple[Host, Host]
 
 
 @cache
-def _version_of(address: str) -> int:
+def version_of(address: str) -> IpVersion:
     """The IP version of an address: 4 or 6."""
-    return ipaddress.ip_address(address.partition("%")[0]).version
+    return 6 if ipaddress.ip_address(address.partition("%")[0]).version == 6 else 4
 
 
 @dataclass(frozen=True, slots=True)

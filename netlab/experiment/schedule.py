@@ -22,6 +22,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Match, earliest_fit, is_by_name, rounds_of
 from netlab.kinds import Setup
 from netlab.kinds.groups import Talk
+from netlab.trial.record import grouped
 
 Order = Literal["as-written", "shuffled"]
 
@@ -114,16 +115,12 @@ def _blocks(
     trials: Iterable[Trial], switching: Literal["seldom", "interleaved"]
 ) -> Iterator[list[Trial]]:
     """The trials of each block; with ``switching`` seldom, of each variant within a block."""
-    blocks: dict[int, list[Trial]] = {}
-    for trial in trials:
-        blocks.setdefault(trial.number, []).append(trial)
+    blocks = grouped(trials, lambda trial: trial.number)
     for number in sorted(blocks):
         if switching == "interleaved":
             yield blocks[number]
             continue
-        parts: dict[str | None, list[Trial]] = {}
-        for trial in blocks[number]:
-            parts.setdefault(trial.cell.setup.variant, []).append(trial)
+        parts = grouped(blocks[number], lambda trial: trial.cell.setup.variant)
         levels = sorted(parts, key=lambda level: (level is not None, level or ""))
         yield from (parts[level] for level in (levels if number % 2 else reversed(levels)))
 
@@ -134,15 +131,11 @@ def _rank(seed: int, trial: Trial) -> bytes:
 
 def _tournament(block: Sequence[Trial], match_of: Callable[[str], Match]) -> list[Round]:
     """The rounds of a tournament between the hosts of a block, one for each setup in its rounds."""
-    trials: dict[str, list[Trial]] = {}
-    for trial in block:
-        trials.setdefault(trial.cell.pairing, []).append(trial)
+    trials = grouped(block, lambda trial: trial.cell.pairing)
     result = []
     for matching in rounds_of([match_of(pairing) for pairing in trials]):
-        together: dict[object, list[Trial]] = {}
-        for meeting in matching:
-            for trial in trials[meeting.pairing]:
-                together.setdefault(trial.cell.setup, []).append(trial)
+        own = (trial for meeting in matching for trial in trials[meeting.pairing])
+        together = grouped(own, lambda trial: trial.cell.setup)
         result += [Round(tuple(group)) for group in together.values()]
     return result
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from netlab.experiment.hosts import is_by_name, labels_of, named
+from netlab.experiment.hosts import is_by_name, labels_of, named, of_mesh
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
 from netlab.stats import compare, mean, median
@@ -202,8 +202,10 @@ def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
     ``netlab.stats.compare`` gives "cannot tell" for each of these cells.
     """
     figures: dict[str, dict[_Level, tuple[str, float]]] = {}
-    for one_series in series:
-        if one_series.test != "stream" or is_by_name(one_series.group.pairing):
+    every = tuple(series)
+    mesh = of_mesh({one_series.group.pairing for one_series in every})
+    for one_series in every:
+        if one_series.test != "stream" or one_series.group.pairing in mesh:
             continue
         of_pairing = figures.setdefault(one_series.group.pairing, {})
         for point in one_series.measured:

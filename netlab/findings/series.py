@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from netlab.ethernet import Link
 from netlab.findings.finding import Group, conditions_of
 from netlab.findings.rates import ceiling_of
+from netlab.results.layout import varying
 from netlab.store.plan import PlannedCell
-from netlab.trial.record import FLOWS, Record, Status, Value, as_number, grouped
+from netlab.trial.record import FLOWS, Record, Status, Value, as_number
 
 if TYPE_CHECKING:
     from netlab.results.run import Run
@@ -170,28 +171,15 @@ def series_of(run: Run) -> tuple[Series, ...]:
 
 
 def group_of(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:
-    """The group of a cell, with its values of the settings in ``conditions``."""
+    """The group of a cell, with its values of those ``conditions`` that it does not name itself."""
     size = cell.settings.get("message_bytes")
     return Group(
         pairing=cell.pairing,
         protocol=_protocol(cell),
         message_bytes=size if isinstance(size, int) else None,
         flow=flow,
-        conditions=conditions_of(cell.settings, conditions),
+        conditions=conditions_of(cell.settings, [n for n in conditions if n not in _IN_GROUP]),
     )
-
-
-def varying(cells: Sequence[PlannedCell]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """(test, protocol) → names of the settings that differ between the cells with this test and
-    protocol, except socket buffer and message size.
-    """
-    varying: dict[tuple[str, str], tuple[str, ...]] = {}
-    for kind, of_kind in grouped(cells, lambda cell: (cell.test, _protocol(cell))).items():
-        levels: dict[str, set[str]] = {name: set() for cell in of_kind for name in cell.settings}
-        for name in levels.keys() - _IN_GROUP:
-            levels[name] = {repr(cell.settings.get(name)) for cell in of_kind}
-        varying[kind] = tuple(name for name in levels if len(levels[name]) > 1)
-    return varying
 
 
 def _protocol(cell: PlannedCell) -> str:

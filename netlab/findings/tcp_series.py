@@ -12,8 +12,9 @@ from netlab.ethernet import Link
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Kind, finding, in_trials
 from netlab.findings.rates import ceiling_of
-from netlab.findings.series import group_of, varying
+from netlab.findings.series import group_of
 from netlab.findings.stream_rules import STARVED
+from netlab.results.layout import varying
 from netlab.results.tcp_series import TcpSeries
 from netlab.trial.record import FLOWS, Record, Status, grouped
 

@@ -404,19 +404,7 @@ def _utc(text: str, form: str) -> datetime | None:
 _MISSING = "the line of the whole test is missing"
 _AT_ONCE = "the rows do not say whether the connections were at once: -i 1 at the server shows it"
 
-_REASONS: Mapping[str, str] = {
-    "refused": "connect-refused",
-    "unreachable": "unreachable",
-    "no route to host": "unreachable",
-    "timed out": "connect-timeout",
-    "in progress": "connect-timeout",
-    "already in use": "address-in-use",
-    "cannot assign": "address-not-available",
-    "message too long": "message-too-long",
-    "reset by peer": "peer-vanished",
-    "broken pipe": "peer-vanished",
-    "permission denied": "permission-denied",
-}
+_REASONS = {**tool_results.SYSTEM_ERRORS, "in progress": "connect-timeout"}
 
 
 @dataclass(slots=True)

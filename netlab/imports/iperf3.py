@@ -138,8 +138,8 @@ def _settings(output: _Iperf3Output, address: str) -> dict[str, Value]:
     elif protocol:
         output.unread.append(f"the protocol {protocol!r} is not known")
     for name, path, most, kind in _SETTINGS:
-        if number := output.number(path, most):
-            settings[name] = kind(number)
+        if (number := output.number(path, most)) is not None:
+            settings |= tool_results.requested(**{name: kind(number)})
     rate = output.number(f"{_START}.target_bitrate") or output.number("start.target_bitrate")
     settings |= tool_results.requested(rate_bit_per_s=rate)
     if service := output.number(f"{_START}.tos", 255):

@@ -39,7 +39,6 @@ _REASONS = {
     **tool_results.SYSTEM_ERRORS,
     "could not connect": "connect-refused",
     "could not bind": "address-in-use",
-    "broken pipe": "peer-vanished",
     "read error": "peer-vanished",
     "handshake mismatch": "peer-vanished",
 }
@@ -200,7 +199,7 @@ def _settings(output: _NeperOutput, test: str) -> dict[str, Value]:
     versions = [version for version in (4, 6) if output.is_set(f"ipv{version}")]
     host = output.fields.get("host", "")[:200]
     return settings | tool_results.requested(
-        nodelay=output.is_set("no_delay"),
+        nodelay=output.is_set("no_delay") if "no_delay" in output.fields else None,
         congestion=output.fields.get("congestion_control", "")[:200],
         ip_version=versions[0] if len(versions) == 1 else tool_results.ip_version_of(host),
     )

@@ -375,12 +375,8 @@ _FIGURES = ("throughput_bit_per_s", "sent_bit_per_s", "transactions_per_s", "rtt
 
 _REASONS = {
     **tool_results.SYSTEM_ERRORS,
-    "cannot assign requested address": "address-not-available",
     "partial response": "peer-vanished",
-    "broken pipe": "peer-vanished",
-    "message too long": "message-too-long",
     "no buffer space": "no-buffers",
-    "permission denied": "permission-denied",
     "not permitted": "permission-denied",
     "interrupt": "interrupted",
 }
@@ -479,8 +475,8 @@ def _settings(output: NetperfOutput, test: str, direction: str) -> dict[str, Val
         burst = Decimal(match[1]) if match else output.number("BURST_SIZE", 1e6)
         if burst is not None:
             settings["outstanding"] = int(burst) + 1
-    keys = ("LOCAL_NODELAY", "REMOTE_NODELAY")
-    nodelay = output.has_flag("nodelay") or any(output.whole(key, 1) for key in keys)
+    ends = [output.number(f"{end}_NODELAY", 1) for end in ("LOCAL", "REMOTE")]
+    is_stated = ends != [None, None]
     # A negative -l is a number of bytes or transactions, not a duration.
     options = output.fields.get("COMMAND_LINE", "").partition(" -- ")[0]
     duration = _DURATION.search(options)
@@ -493,7 +489,7 @@ def _settings(output: NetperfOutput, test: str, direction: str) -> dict[str, Val
     elif sizes - {None}:
         output.unread.append("the requested socket buffers are not stated as one size at both ends")
     settings |= tool_results.requested(
-        nodelay=nodelay,
+        nodelay=output.has_flag("nodelay") or (any(ends) if is_stated else None),
         duration_s=float(duration[1]) if duration else None,
         socket_buffer_bytes=buffer_bytes,
     )

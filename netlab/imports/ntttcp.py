@@ -198,7 +198,7 @@ def _settings(output: _NtttcpOutput) -> dict[str, Value]:
 
     def number(path: str, most: float) -> float | None:
         stated = output.number(path)
-        return stated if stated and stated <= most else None
+        return None if stated is None or stated > most else stated
 
     ipv6 = output.truth("parameters/use_ipv6")
     run, warm_up = (number(f"parameters/{name}", 1e10) for name in ("run_time", "warmup_time"))

@@ -27,16 +27,10 @@ _ERROR = re.compile(r"(?i)\b(?:error|refused|unreachable|timed out|timeout|not a
 _VERBOSE = re.compile(r"nuttcp-[tr]")
 
 _REASONS = {
-    "refused": "connect-refused",
-    "unreachable": "unreachable",
-    "no route to host": "unreachable",
+    **tool_results.SYSTEM_ERRORS,
     "not receiving": "peer-vanished",
     "not acking": "peer-vanished",
-    "reset by peer": "peer-vanished",
-    "broken pipe": "peer-vanished",
-    "timed out": "connect-timeout",
     "timeout": "connect-timeout",
-    "already in use": "address-in-use",
     "interrupt": "interrupted",
 }
 

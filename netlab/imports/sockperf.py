@@ -70,7 +70,6 @@ _REASONS = {
     **tool_results.SYSTEM_ERRORS,
     "connect timeout": "connect-timeout",
     "forcibly closed": "peer-vanished",
-    "message too long": "message-too-long",
     "taking too long": "deadline",
     **_ENDINGS,
 }
@@ -212,7 +211,7 @@ def _settings(output: _SockperfOutput, *, is_throughput: bool) -> dict[str, Valu
         direction="client-sends" if is_throughput else None,
         message_bytes=int(output.part("sizes", 1) or 0),
         message_rate_per_s=float(output.part("sizes", 2) or 0),
-        warm_up_s=int(output.part("total", 2) or 0) / 1000,
+        warm_up_s=int(warm_up_ms) / 1000 if (warm_up_ms := output.part("total", 2)) else None,
         outstanding=int(output.part("summary", 1) or 0),
     )
 

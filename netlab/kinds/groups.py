@@ -33,6 +33,12 @@ RATE = NumberWithUnit("bits_per_second", 1, 1e13, "100Mbit")
 STATES = HostWord(r"^\S+( \S+)*$", 500)
 WORD = HostWord(r"^[A-Za-z0-9][A-Za-z0-9_.:@-]*$", 64)
 
+DSCP = (
+    *(("DF", 0), ("EF", 46), *((f"CS{n}", 8 * n) for n in range(8))),
+    *((f"AF{of}{drop}", 8 * of + 2 * drop) for of in range(1, 5) for drop in range(1, 4)),
+)
+"""Names of code points: RFC 2474 (DF, CS), RFC 2597 (AF), RFC 3246 (EF), as in RFC 4594."""
+
 UDP_MOST_BYTES = {4: 65507, 6: 65527}
 """Maximum payload bytes of one UDP message, by IP version."""
 
@@ -128,8 +134,8 @@ class Setup(Settings):
         asks=(Ask("seconds", "send receive ask"),),
         about="Length of the measurement window.", column="requested length of the window")
     dscp: int | None = setting(
-        "dscp", Whole(0, 63), default=None, label=_("DSCP"), asks=(Ask("dscp"),), need=Need("dscp"),
-        about="Differentiated services code point.",
+        "dscp", Whole(0, 63, DSCP), default=None, label=_("DSCP"), asks=(Ask("dscp"),),
+        need=Need("dscp"), about="Differentiated services code point, such as EF or 46.",
         column="requested differentiated services code point")
     network: str | None = setting(
         "network", WORD, default=None, about="Name of the test addresses to use.",

@@ -31,6 +31,8 @@ class KindOfTest:
     """Its name in the titles of a report: ``round trips``; empty: it has none."""
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
     """Column → its headline figure, without the throughput of each flow."""
+    summarised: tuple[str, ...] = ()
+    """Further columns whose means a summary has."""
     has_flows: bool = False
     """Whether a record has a throughput for each flow."""
     expects: frozenset[str] = frozenset()

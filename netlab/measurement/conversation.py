@@ -8,7 +8,6 @@ that explains the most is raised.
 
 from __future__ import annotations
 
-import ipaddress
 import queue
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +17,7 @@ from typing import Any, Self
 
 from netlab import clock
 from netlab.errors import HostGone, ProbeError
+from netlab.experiment.hosts import version_of
 from netlab.kinds import ROWS, Setup
 from netlab.remote.agent import Agent
 from netlab.remote.answers import BAD_ANSWER, GONE, Inbox, Pending, decimal, fault_in
@@ -296,8 +296,7 @@ def _rank(fault: ProbeError) -> int:
 
 def destination(address: str, ports: object) -> str:
     """The value of the key ``to`` of a request: ``ADDRESS:PORT[,PORT…]``, IPv6 in brackets."""
-    version = ipaddress.ip_address(address.partition("%")[0]).version
-    return f"[{address}]:{ports}" if version == 6 else f"{address}:{ports}"
+    return f"[{address}]:{ports}" if version_of(address) == 6 else f"{address}:{ports}"
 
 
 PROBE_SLACK_S = 10.0

@@ -160,6 +160,14 @@ class DropWatch:
             values |= {f"{end}_pause_frames_{way}": n for way, n in pauses.items()}
         return values
 
+    def grown(self, agent: Agent, counter: str) -> int | None:
+        """Growth of a counter of the interface of a host between the readings, if it is known."""
+        end = "client" if agent is self.ends.client else "server"
+        with suppress(HostGone, ProbeError, LookupError):
+            first, last = (reading[end].record(ANSWER_S) for reading in (self.before, self.after))
+            return int(last[counter]) - int(first[counter])
+        return None
+
     def _request(self) -> dict[str, Pending]:
         peers = {"client": "server", "server": "client"}
         readings = {}

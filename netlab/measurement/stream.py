@@ -27,6 +27,7 @@ from netlab.measurement.host_watch import DropWatch
 from netlab.remote.agent import Agent
 from netlab.remote.answers import decimal
 from netlab.trial.record import Value
+from netlab.units import many
 
 
 @dataclass(slots=True)
@@ -113,12 +114,40 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
         # A stopped sender resets the connection, which discards queued packets. These packets are
         # no loss, so drops are counted only until the sender is told to stop.
         flows[0].on_stop = watch.ask_again
-    conversation.drive(flows, deadline_s(stream), on_progress, watch.ask)
+    try:
+        conversation.drive(flows, deadline_s(stream), on_progress, watch.ask)
+    except ProbeError as fault:
+        raise _explained(fault, flows, watch) from None
     watch.ask_again()
     of_flows: dict[str, Value] = {}
     for flow in flows:  # meanwhile the hosts answer the requests of ``watch``
         of_flows |= flow_values(flow, stream, ends.connects(stream.protocol))
     return watch.end() | of_flows | _of_all_flows(flows, window, ends)
+
+
+def _explained(fault: ProbeError, flows: list[Flow], watch: DropWatch) -> ProbeError:
+    """``fault``; if nothing arrived, with the packets that both interfaces counted, and the place
+    that less than half of them passed."""
+    silent = [(it, side.fault) for it in flows for side in it.sides if side.fault]
+    silent = [(it, said) for it, said in silent if said.word == "no-traffic"]
+    if fault.word not in conversation.FOLLOWING or not silent:
+        return fault
+    flow, fault = silent[0]
+    watch.ask_again()
+    left = watch.grown(flow.sender.agent, "interface_sent_packets")
+    came = watch.grown(flow.receiver.agent, "interface_received_packets")
+    if left is None or came is None:
+        return fault
+    sender, receiver = flow.sender.agent.host.name, flow.receiver.agent.host.name
+    messages = (flow.sender.result or {}).get("sent_messages", 0)
+    where = "on the way" if 2 * came < left else f"in {receiver}, as by its firewall"
+    if watch.setup.protocol == "UDP" and 2 * left < messages:
+        where = f"in {sender}, as by its firewall or its queue"
+    elif watch.setup.protocol == "UDP" and (fragments := round(left / max(messages, 1))) > 1:
+        where += f"; of the {fragments} fragments of a message, all must arrive"
+    of = f" of {many(messages, 'message')}" if messages else ""
+    detail = f"{many(left, 'packet')}{of} left {sender}, {came} reached {receiver}: dropped {where}"
+    return ProbeError(fault.host, fault.word, detail=detail)
 
 
 def flows_of(

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netlab.messages import _
+from netlab.messages import _, counted
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
@@ -51,6 +52,9 @@ _MANY_CELLS = 100
 """From this number of cells upwards, the processes that draw the charts start at once."""
 _VERY_MANY_CELLS = 1000
 """From this number of cells upwards, a forked process makes the page's data meanwhile."""
+
+_SCREEN_LINES = 23
+"""Lines of a terminal for the answer of a run, besides the line with the place of the report."""
 
 _BEFORE = '<meta charset="utf-8">\n'
 _RELOAD = re.compile(r'<meta http-equiv="refresh" content="\d+">')
@@ -91,10 +95,10 @@ class Report:
 
     @cached_property
     def first_lines(self) -> FirstLines:
-        """The lines at the top of the page: answers, comparisons and warnings."""
+        """The top of the page: the answer, and the comparisons."""
         from netlab.report.sections import first_lines
 
-        return first_lines(self.run, self.run.trials, self.layout)
+        return first_lines(self.run, self.run.trials)
 
     def write(self, *, reload_s: int | None = None) -> Path:
         """Write the tables (.md, .tex, .csv), the charts (.svg, .png, .pdf) and index.html.
@@ -142,7 +146,8 @@ class Report:
             contents = Contents(
                 *(run, run.trials, means, tabled, further),
                 *((*worded_diagrams, *of_further), left_out, cells, lines),
-                first_pictures(run.trials, self.layout, link, all_charts, lines.judged),
+                tuple(worded.of_table(shown.sheet) for shown in lines.answer.tables),
+                first_pictures(lines.answer, lines.judged),
                 files=frozenset([*files, *([f"{CHARTS}/"] if all_charts else [])]),
                 to_run="../" if self.below else "",
             )
@@ -209,29 +214,59 @@ class Report:
             first=[
                 (worded.text(heading), [worded.text(line.sentence) for line in lines])
                 for heading, lines in (
-                    (_("Answers"), first.answers),
+                    (_("Answers"), first.answer.verdicts),
                     (_("Comparisons"), first.comparisons),
-                    (_("Warnings"), first.warnings),
+                    (_("Warnings"), first.answer.warnings),
                 )
             ],
-            overviews=means,
+            overviews=(*(worded.of_table(shown.sheet) for shown in first.answer.tables), *means),
             charts=charts,
         )
         return {"tables.md": utf8(in_markdown), "tables.tex": utf8(set_in_latex)}
 
     def overview_text(self, width: int | None = None) -> str:
-        """Title, summary and tables of means for a terminal, no wider than ``width`` characters."""
-        from netlab.report.page.coverage import summary
-        from netlab.report.tables.tables import overviews
+        """The answer for a terminal, no wider than ``width`` characters: verdicts, tables, what to
+        change, warnings, how it was measured.
+        """
+        from netlab.report.answer import answer_of
+        from netlab.report.page import coverage
+        from netlab.report.page.first import strip
+        from netlab.report.text.load_figure import load_figures
         from netlab.report.write.text import plain
-        from netlab.terminal import printable
+        from netlab.terminal import fitted, printable_lines
 
-        counts = self.wording.text(summary(self.run.trials))
-        title = printable(f"{self.run.plan.title}, {counts}")
-        means = map(self.wording.of_table, overviews(self.layout))
-        parts = map(self.wording.of_part, self.parts)
-        sheets = [sheet for part in parts for sheet in part.sheets]
-        return "\n\n".join([title, *(plain(table, width) for table in (*means, *sheets))])
+        run, say, answer = self.run, self.wording.text, answer_of(self.run)
+        facts = strip(run, run.trials, coverage.hosts(run))
+        sheets = map(self.wording.of_table, (shown.sheet for shown in answer.tables))
+        warnings = [say(line.sentence) for line in answer.warnings]
+        number = counted(
+            "{number} warning: see the report.", "{number} warnings: see the report.", len(warnings)
+        )
+        head = [
+            "\n".join([run.plan.title, *(say(line.sentence) for line in answer.verdicts)]),
+            *(plain(sheet, width) for sheet in sheets),
+            "\n".join(load_figures(run)),
+        ]
+        about = "; ".join(f"{say(name)}: {_fact(map(say, values))}" for name, values in facts)
+        advices = [*map(say, answer.advices)]
+        # Shorter and shorter versions of what follows the figures.
+        for below in (
+            ["\n".join(advices), "\n".join(warnings), about],
+            ["\n".join([*advices, *warnings[:1], about])],
+            ["\n".join([*warnings[:1], about])],
+            ["\n".join([*([say(number)] if warnings else []), about])],
+        ):
+            text = fitted(printable_lines("\n\n".join(filter(None, (*head, *below)))), width)
+            if width is None or text.count("\n") < _SCREEN_LINES:
+                break
+        return text
+
+
+def _fact(values: Iterable[str]) -> str:
+    """The values of a fact: of hosts names and system in turn, such as ``a, b (Debian 12)``."""
+    name, *more = values
+    systems = [f" ({system})" if system else "" for system in more[::2]]
+    return ", ".join(map("".join, zip_longest((name, *more[1::2]), systems, fillvalue="")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,12 +331,10 @@ def reloading(html: str, seconds: int | None) -> str:
 
 
 def in_tables(records: Iterable[Record]) -> list[Record]:
-    """The records that tables of throughput show: streams, except those between named hosts."""
-    from netlab.experiment.hosts import is_by_name
+    """The records that tables of throughput show: streams, except those of a mesh of hosts."""
+    from netlab.results.layout import tabled
 
-    return [
-        record for record in records if record.test == STREAM and not is_by_name(record.pairing)
-    ]
+    return tabled([record for record in records if record.test == STREAM])
 
 
 @contextmanager

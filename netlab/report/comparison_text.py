@@ -10,7 +10,7 @@ from typing import Any, get_args
 from netlab.compare.align import smallest_shown
 from netlab.compare.runs import Compared
 from netlab.messages import counted
-from netlab.report.sections.comparisons import in_words, sheet
+from netlab.report.sections.comparisons import sheet, words_of
 from netlab.report.tables.elements import Part, Table
 from netlab.report.write.text import csv_text, csv_value, markdown, plain
 from netlab.stats import Verdict
@@ -63,6 +63,7 @@ def as_json(compared: Compared) -> str:
         "remarks": list(compared.remarks),
         "method": {
             "test": method.test,
+            "means": "geometric",
             "assumptions": list(method.assumptions),
             "correction": method.correction,
             "false_discovery_rate": method.rate,
@@ -128,7 +129,6 @@ def _data(compared: Compared) -> Iterator[dict[str, Any]]:
     for contender, row in ((group.contender, r) for group in compared.groups for r in group.rows):
         aligned, verdict = row.aligned, row.verdict
         smallest = verdict.smallest_ratio
-        paired, taken_back = aligned.paired, row.taken_back
         baseline_trials, contender_trials = aligned.figures
         baseline_mean, contender_mean = aligned.means
         yield {
@@ -152,7 +152,7 @@ def _data(compared: Compared) -> Iterator[dict[str, Any]]:
             "p_together": verdict.p_together,
             "smallest_difference": None if smallest is None else smallest - 1,
             "verdict": verdict.verdict,
-            "in_words": in_words(verdict, aligned.quantity, taken_back=taken_back, paired=paired),
+            "in_words": words_of(row),
             "why_not": list(aligned.why_not) or None,
         }
 

@@ -33,7 +33,7 @@ from netlab.store.plan import Plan, PlannedCell
 from netlab.terminal import printable
 from netlab.trial.column import Quantity
 from netlab.trial.figures import FigureColumn, Shown
-from netlab.trial.record import STATUSES, Status, Value
+from netlab.trial.record import STATUSES, Status, Value, grouped
 from netlab.units import format_share
 
 PAIRING, SERVER, CLIENT = "pairing", "server", "client"
@@ -305,9 +305,7 @@ def _share(share: float | None) -> Shown:
 
 def groups_of(run: LargeRun) -> Iterator[FigureGroup]:
     """The quantities of each test and protocol, with the cells that have a figure of them."""
-    cells: dict[tuple[str, str], list[PlannedCell]] = {}
-    for cell in run.plan.cells:
-        cells.setdefault((cell.test, str(cell.settings.get("protocol", ""))), []).append(cell)
+    cells = grouped(run.plan.cells, lambda c: (c.test, str(c.settings.get("protocol", ""))))
     number = 0
     for (test, protocol), planned in cells.items():
         for column, quantity in figure_columns(test).items():

@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING
 
 from netlab.findings.analysis import Analysis
-from netlab.trial.record import Status
-from netlab.units import many
+from netlab.results.layout import axis_names
+from netlab.results.quantities import core_names
 
 if TYPE_CHECKING:
+    from netlab.report.answer import RunAnswer
     from netlab.report.draw.plot import Drawn
+    from netlab.results.effects import KindEffects
     from netlab.results.frame import Frame
 
-MOST_LEADING = 3
+_WIDTH = 80
+"""Columns of the text of a run."""
 MOST_ROWS = 40
 """Maximum number of rows of the summary that a notebook shows."""
-ALWAYS = frozenset({"protocol", "pairing", "test"})
 
 
 class LoadedRun(Analysis):
     """A run folder with its findings, as ``netlab.load`` returns it."""
 
     @cached_property
+    def answer(self) -> RunAnswer:
+        """Verdicts, tables of few rows, and warnings, as every report begins with."""
+        from netlab.report.answer import answer_of
+
+        return answer_of(self)
+
+    @cached_property
     def core(self) -> Frame:
-        """One row per trial, with the columns of ``columns.CORE``; see ``core_of``."""
+        """One row per trial, with the columns of ``quantities.core_names``; see ``core_of``."""
         from netlab.results.frame import core_of  # imports pandas, which takes 0.3 s
 
-        return core_of(self.frame)
+        return core_of(self.frame, core_names(self.plan.cells))
 
     def summary(self) -> Frame:
-        """One row per cell and quantity: mean and interval; see ``results.frame.summary_of``."""
+        """One row per cell and quantity: axes, mean, interval; see ``results.frame.summary_of``."""
         from netlab.results.frame import summary_of
 
-        return summary_of(self.frame, self._varied)
+        return summary_of(self.frame, ("message_bytes", *axis_names(self.plan.cells)))
+
+    @cached_property
+    def effects(self) -> tuple[KindEffects, ...]:
+        """What matters in each kind of test; see ``results.effects.kind_effects``."""
+        from netlab.results.effects import kind_effects  # imports numpy
+
+        return kind_effects(self.trials)
 
     def series(self, cell: str, trial: int = 1) -> Frame:
         """The state of the sender's TCP every 10 ms of a trial, one row per sample.
@@ -49,60 +64,39 @@ class LoadedRun(Analysis):
 
         return frame_of_series(self.latest[cell, trial].values)
 
-    def plot(self, x: str = "message_bytes", hue: str = "pairing", y: str | None = None) -> Drawn:
-        """Draw means of ``y`` over ``x`` with their intervals, a line for each value of ``hue``.
+    def plot(self, x: str | None = None, hue: str = "pairing", y: str | None = None) -> Drawn:
+        """Draw means of ``y`` over ``x`` with their intervals, a line for each value of ``hue``,
+        and of each kind of test that has ``y``.
 
-        ``x`` and ``hue`` are columns of ``summary()``; ``y`` is a quantity of the run, by default
-        the first quantity. Raises ValueError for any other name.
+        ``x`` and ``hue`` are columns of ``summary()``, ``x`` by default the first setting that
+        varies; ``y`` is a quantity of the run, by default the first quantity. Raises ValueError for
+        any other name, and if there is no mean to draw.
         """
         from netlab.report.draw.plot import quick_plot
 
         return quick_plot(self.summary(), x, hue, y)
 
-    @cached_property
-    def _varied(self) -> list[str]:
-        """The frame's columns of settings in which cells differ, and ``message_bytes``."""
-        by_name: dict[str, set[object]] = {}
-        for cell in self.plan.cells:
-            for name, value in cell.settings.items():
-                by_name.setdefault(name, set()).add(value)
-        columns = set(self.frame.columns)
-        varied = [name for name, own in by_name.items() if len(own) > 1 and name not in ALWAYS]
-        always = [] if "message_bytes" in varied else ["message_bytes"]
-        return [name for name in (*always, *varied) if name in columns]
-
-    @property
-    def _counted(self) -> str:
-        records = (record for _, _, record in self.stored.trials())
-        counts = Counter(str(Status.PENDING if r is None else r.status) for r in records)
-        trials = ", ".join(f"{count} {word}" for word, count in counts.items())
-        return f"{many(len(self.plan.cells), 'cell')}; trials: {trials or 'none'}"
-
     def __repr__(self) -> str:
-        """Five lines: title, progress, the first finding, numbers of findings, useful methods."""
-        warnings = sum(finding.severity == "warning" for finding in self.findings)
-        notes = len(self.findings) - warnings
-        first = next(iter(self._leading), "no findings")
+        """The answer as a terminal shows it, and useful methods."""
+        from netlab.report import Report
+        from netlab.report.language import Wording
+
         return (
-            f"{self.plan.title} ({self.path})\n{self._counted}\n{first}\n"
-            f"findings: {many(warnings, 'warning')}, {many(notes, 'note')}\n"
-            "see .summary(), .core, .frame, .findings, .plot(), .series(cell)"
+            f"{Report(self, Wording()).overview_text(_WIDTH)}\n"
+            "see .answer, .summary(), .core, .frame, .findings, .plot(), .series(cell)"
         )
 
     def _repr_html_(self) -> str:
-        """The run as HTML: title, numbers of trials, main findings, table of means."""
-        items = "".join(f"<li>{escape(sentence)}</li>" for sentence in self._leading)
+        """The run as HTML: title, numbers of trials, verdicts, warnings, table of means."""
+        from netlab.report.page.coverage import summary
+
+        lines = (*self.answer.verdicts, *self.answer.warnings)
+        items = "".join(f"<li>{escape(str(line.sentence))}</li>" for line in lines)
         table = self.summary()
         more = len(table) - MOST_ROWS
         note = f"<p>and {more} rows more: .summary()</p>" if more > 0 else ""
         return (
-            f"<h3>{escape(self.plan.title)}</h3><p>{escape(self._counted)}</p><ul>{items}</ul>"
+            f"<h3>{escape(self.plan.title)}</h3><p>{escape(str(summary(self.trials)))}</p><ul>{items}</ul>"
             + table.head(MOST_ROWS).to_html(index=False, na_rep="", float_format="{:.5g}".format)
             + note
         )
-
-    @cached_property
-    def _leading(self) -> tuple[str, ...]:
-        from netlab.report.text.summary import leading
-
-        return tuple(str(sentence) for sentence in leading(self)[:MOST_LEADING])

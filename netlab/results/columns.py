@@ -12,7 +12,7 @@ from netlab.results.tcp_series import TCP_SERIES
 from netlab.trial.column import UNITS, Column, setting_columns
 
 CORE = (
-    *("pairing", "server", "client", "test", "protocol", "direction", "ip_version"),
+    *("cell", "pairing", "server", "client", "test", "protocol", "direction", "ip_version"),
     *("message_bytes", "socket_buffer_bytes", "streams", "congestion", "trial", "status", "reason"),
     *("started_at", "elapsed_s", "throughput_bit_per_s", "sent_bit_per_s", "lost_messages"),
     *("transactions_per_s", "rtt_mean_ns", "rtt_p50_ns", "rtt_p99_ns", "frames_per_s"),
@@ -44,6 +44,12 @@ COLUMNS: Mapping[str, Column] = {
     "throughput_bit_per_s": Column("Float64", "bit/s", "received payload, by the receiver's clock"),
     "sent_bit_per_s": Column("Float64", "bit/s",
         "sent (UDP) or acknowledged (TCP) payload, by the sender's clock"),
+    "sender_cpu_s_per_gbit": Column("Float64", "s/Gbit",
+        "CPU time of the sending probe, user and system, in seconds per 10^9 bits of payload sent "
+        "(UDP) or acknowledged (TCP), both of its window; NA: the host is also the receiver, or "
+        "data went both ways"),
+    "receiver_cpu_s_per_gbit": Column("Float64", "s/Gbit",
+        "the same of the receiving probe, per 10^9 bits of payload received"),
     "sent_messages": Column("Int64", "",
         "messages that the send calls accepted, over the whole test"),
     "received_messages": Column("Int64", "",

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from netlab.errors import UsageError
-from netlab.results.frame import core_names
+from netlab.results.frame import present
+from netlab.results.quantities import core_names
 from netlab.results.run import load
 from netlab.terminal import harmless
 
@@ -16,7 +17,7 @@ from netlab.terminal import harmless
 def export(folder: Path, form: str, *, core: bool = False) -> bytes:
     """The frame of the run in ``folder`` as ``csv`` or ``json``; for Parquet, see ``arrow.export``.
 
-    ``core``: only the columns of ``netlab.results.columns.CORE`` that the run has.
+    ``core``: only the columns of ``netlab.results.quantities.core_names`` that have a value.
 
     CSV: UTF-8, comma, LF, decimal point, ``true`` and ``false``, empty for NA; text that a
     spreadsheet would execute gets an apostrophe in front. JSON: an array of flat objects in ASCII,
@@ -26,8 +27,9 @@ def export(folder: Path, form: str, *, core: bool = False) -> bytes:
         raise UsageError(
             f"{form}: not a format of an export; the formats are {', '.join(_WRITERS)}"
         )
-    frame = load(folder).frame
-    shown = frame[core_names(frame)] if core else frame
+    run = load(folder)
+    frame = run.frame
+    shown = frame[present(frame, core_names(run.plan.cells))] if core else frame
     plain = shown.astype(object).where(shown.notna(), None)
     return _WRITERS[form]([*map(str, plain.columns)], plain.itertuples(index=False, name=None))
 

@@ -5,14 +5,16 @@ A pending trial is a row as well. A failed trial is a row with a reason, and NA 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import pandas as pd
 
-from netlab.results.columns import CORE, columns_of, describe
+from netlab.results.columns import columns_of, describe
+from netlab.results.quantities import summary_columns
 from netlab.results.rows import column_of
-from netlab.stats import MIN_TRIALS, interval
+from netlab.stats import MIN_TRIALS, interval, mean
+from netlab.trial.column import Dtype
 from netlab.trial.record import Status
 
 
@@ -30,52 +32,57 @@ def make_frame(rows: Iterable[Mapping[str, Any]], *, tests: Iterable[str] = ()) 
 Frame: TypeAlias = pd.DataFrame
 """Type of a table, for callers that do not import pandas."""
 
-QUANTITIES = ("throughput_bit_per_s", "transactions_per_s", "rtt_mean_ns", "frames_per_s")
-"""The columns whose means are in ``summary_of``."""
+_CELL = ("cell", "pairing", "test", "protocol")
+_FIGURES: Mapping[str, Dtype] = {
+    **{"cell": "string", "quantity": "string", "unit": "string"},
+    **{"n": "Int64", "mean": "Float64", "low": "Float64", "high": "Float64"},
+}
+"""The columns of a summary that the frame does not have, and the cell."""
 
 
-def core_names(frame: pd.DataFrame) -> list[str]:
-    """The columns of ``CORE`` that have a value in at least one row."""
-    return [name for name in CORE if name in frame.columns and frame[name].notna().any()]
+def present(frame: pd.DataFrame, names: Iterable[str]) -> list[str]:
+    """Those of the columns ``names`` that have a value in at least one row."""
+    return [name for name in names if name in frame.columns and frame[name].notna().any()]
 
 
-def core_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """The core columns that the run has, with the rows of ``frame``.
-
-    ``started_at`` is a timestamp in UTC; columns with few different words are categories.
-    """
-    core = frame[core_names(frame)].copy()
+def core_of(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """Those of the columns ``names`` that have a value; ``started_at`` as a time in UTC, in µs."""
+    core = frame[present(frame, names)].copy()
     if "started_at" in core:
-        core["started_at"] = pd.to_datetime(core["started_at"], utc=True, errors="coerce")
-    for name in ("pairing", "server", "client", "test", "protocol", "direction", "status"):
-        if name in core:
-            core[name] = core[name].astype("category")
+        times = pd.to_datetime(core["started_at"], utc=True, errors="coerce", format="ISO8601")
+        core["started_at"] = times.dt.as_unit("us")
     return core
 
 
-def summary_of(frame: pd.DataFrame, settings: Sequence[str]) -> pd.DataFrame:
-    """One row per cell and quantity, with the ``settings`` in which the cells differ.
+def summary_of(frame: pd.DataFrame, settings: Iterable[str]) -> pd.DataFrame:
+    """One row per cell with a result and quantity of its test, with the columns ``settings``.
 
-    A row has ``n`` (trials with a result) and ``mean``, and if ``n`` is at least three, ``low`` and
-    ``high``: the bounds of Student's 95 % interval.
+    A row has ``n`` (trials with this figure) and ``mean`` (arithmetic, over these trials), and if
+    ``n`` is at least three, ``low`` and ``high``: the bounds of Student's 95 % interval. A cell
+    without any figure has a row for its first quantity, with ``n`` 0.
     """
-    with_result = frame[frame["status"] == str(Status.OK)]
-    cells = with_result.groupby("cell", sort=False, observed=True)
-    rows = [row for _, trials in cells for row in _rows(trials, settings)]
-    return pd.DataFrame(rows).convert_dtypes() if rows else pd.DataFrame()
+    with_result = frame["status"] == str(Status.OK)
+    names = [name for name in dict.fromkeys(settings) if name in frame and name not in _FIGURES]
+    cells = frame.loc[with_result, [*dict.fromkeys((*_CELL, *names))]].drop_duplicates("cell")
+    quantities = {test: summary_columns(test) for test in cells["test"].unique()}
+    values: dict[tuple[str, str], list[float]] = {}
+    for quantity in {name for its in quantities.values() for name in its if name in frame}:
+        figures = frame.loc[with_result, ["cell", quantity]].dropna()
+        for cell, value in zip(*(figures[name].tolist() for name in figures), strict=True):
+            values.setdefault((cell, quantity), []).append(float(value))
+    rows = [
+        _row(cell, quantity, values.get((cell, quantity), ()))
+        for cell, test in zip(cells["cell"], cells["test"], strict=True)
+        for quantity in [q for q in quantities[test] if (cell, q) in values] or quantities[test][:1]
+    ]
+    means = pd.DataFrame(rows, columns=[*_FIGURES]).astype(dict(_FIGURES))
+    return cells.merge(means, how="left", on="cell")
 
 
-def _rows(trials: pd.DataFrame, settings: Sequence[str]) -> Iterator[dict[str, Any]]:
-    of_cell = {name: trials[name].iloc[0] for name in ("pairing", "test", "protocol", *settings)}
-    for quantity in QUANTITIES:
-        values = [float(value) for value in trials[quantity].dropna()] if quantity in trials else []
-        if values:
-            bounds = interval(values) if len(values) >= MIN_TRIALS else None
-            yield of_cell | {
-                "quantity": quantity,
-                "unit": describe(quantity).unit,
-                "n": len(values),
-                "mean": sum(values) / len(values),
-                "low": bounds and bounds.low,
-                "high": bounds and bounds.high,
-            }
+def _row(cell: str, quantity: str, values: Sequence[float]) -> tuple[Any, ...]:
+    """The row of a quantity, in the order of ``_FIGURES``."""
+    named = cell, quantity, describe(quantity).unit, len(values)
+    if len(values) >= MIN_TRIALS:
+        bounds = interval(values)
+        return *named, bounds.mean, bounds.low, bounds.high
+    return *named, mean(values) if values else None, None, None

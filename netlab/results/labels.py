@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from netlab.experiment.hosts import OS_NAMES
+from netlab.experiment.hosts import OS_NAMES, is_by_name, labels_of
 from netlab.kinds import KINDS, ROWS
 from netlab.messages import _, joined
 from netlab.stats import rounded
@@ -64,9 +64,11 @@ def setting(name: str, value: Value | None, *, brief: bool = False) -> str:
 
 
 def systems(pairing: str) -> str:
-    """The systems of a pairing, such as ``server Linux, client Windows``; empty if unknown."""
-    names = [SYSTEMS.get(letter) for letter in pairing]
-    if len(names) != 2 or None in names:
+    """The ends of a pairing, such as ``server Linux, client Windows``; empty if unknown."""
+    names = [*labels_of(pairing)]
+    if not is_by_name(pairing):
+        names = [SYSTEMS.get(letter, "") for letter in names]
+    if not all(names):
         return ""
     return _("server {server}, client {client}", server=names[0], client=names[1])
 

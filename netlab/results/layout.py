@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from netlab.experiment.cells import DEFAULTS
+from netlab.experiment.cells import DEFAULTS, Cell
+from netlab.experiment.hosts import of_mesh
 from netlab.messages import _, joined
 from netlab.results.labels import setting
-from netlab.trial.record import FLOWS, FlowValues, Record, Value
+from netlab.store.plan import PlannedCell
+from netlab.trial.record import FLOWS, FlowValues, Record, Value, grouped
 
 ROWS = "socket_buffer_bytes"
 """The setting that forms the rows, unless only other settings vary."""
 
+_OF_COLUMNS = frozenset({"protocol", "message_bytes"})
 _NOT_ROWS = frozenset({"direction", "test"})
 """Settings that cannot form rows: they change a table's columns or the meaning of its figures."""
 
@@ -83,8 +85,6 @@ class BinGrid:
     conditions: str
     """The settings that split the tables, such as ``streams 4, congestion control bbr``. May be
     empty."""
-    brief_conditions: str
-    """The same without the names of settings whose values are words: ``streams 4, bbr``."""
     row_setting: str
     rows: Levels
     columns: tuple[TableColumn, ...]
@@ -105,11 +105,6 @@ class BinGrid:
     def title(self) -> str:
         """Pairing and conditions."""
         return joined(", ", [word for word in (self.pairing, self.conditions) if word])
-
-    @property
-    def brief_title(self) -> str:
-        """Pairing and conditions, as short as possible."""
-        return joined(", ", [word for word in (self.pairing, self.brief_conditions) if word])
 
     def column(self, column: TableColumn) -> tuple[Bin, ...]:
         """The planned bins of a column, from top to bottom."""
@@ -137,6 +132,23 @@ _CONDITIONS_SHOWN = 3
 """If there are more conditions, those with default values are left out of the title."""
 
 
+def meshed(records: Sequence[Record]) -> list[Record]:
+    """The records of pairings that a report shows as clients by servers, see ``of_mesh``."""
+    meshes = _meshes(records)
+    return [record for record in records if record.pairing in meshes[record.test]]
+
+
+def tabled(records: Sequence[Record]) -> list[Record]:
+    """The records of all other pairings, each of which has tables of its own."""
+    meshes = _meshes(records)
+    return [record for record in records if record.pairing not in meshes[record.test]]
+
+
+def _meshes(records: Sequence[Record]) -> dict[str, frozenset[str]]:
+    by_test = grouped(records, lambda record: record.test)
+    return {test: of_mesh({record.pairing for record in own}) for test, own in by_test.items()}
+
+
 def lay_out(records: Sequence[Record]) -> Layout:
     """One table per pairing and combination of settings; every record has a place."""
     varying = _varying(records)
@@ -145,25 +157,19 @@ def lay_out(records: Sequence[Record]) -> Layout:
     if candidates and ROWS not in candidates:
         row_setting = max(candidates, key=lambda name: varying[name])
     split = tuple(name for name in varying if name != row_setting)
-    combinations: dict[Levels, dict[str, list[Record]]] = {}
-    for record in records:
-        pairings = combinations.setdefault(tuple(level(record, name) for name in split), {})
-        pairings.setdefault(record.pairing, []).append(record)
+    combinations = grouped(records, lambda record: tuple(level(record, name) for name in split))
     grids = []
-    for levels, pairings in combinations.items():
+    for levels, alike in combinations.items():
         conditions = [*zip(split, levels, strict=True)]
         if len(conditions) > _CONDITIONS_SHOWN:
             own = [(name, value) for name, value in conditions if value != DEFAULTS.get(name)]
             conditions = own or conditions
-        full, brief = (
-            joined(", ", [setting(name, value, brief=brief) for name, value in conditions])
-            for brief in (False, True)
-        )
-        for pairing, group in pairings.items():
+        words = joined(", ", [setting(name, value) for name, value in conditions])
+        for pairing, group in grouped(alike, lambda record: record.pairing).items():
             bins = _bins(group, row_setting)
             columns = tuple(sorted({column for _, column in bins}))
             rows = levels_of(group, row_setting)
-            grids.append(BinGrid(pairing, full, brief, row_setting, rows, columns, bins))
+            grids.append(BinGrid(pairing, words, row_setting, rows, columns, bins))
     return Layout(row_setting, split, tuple(grids))
 
 
@@ -182,12 +188,45 @@ def level(record: Record, name: str) -> LevelValue:
 
 
 def levels_of(records: Iterable[Record], name: str) -> Levels:
-    """The levels (values) of a setting: numbers by size, words in plan order, ``None`` last."""
-    levels = dict.fromkeys(level(record, name) for record in records)
+    """The levels (values) of a setting, in order."""
+    return in_order(level(record, name) for record in records)
+
+
+def in_order(values: Iterable[LevelValue]) -> Levels:
+    """Levels, each once: numbers by size, words in plan order, ``None`` last."""
+    levels = dict.fromkeys(values)
     present = [value for value in levels if value is not None]
     numbers = [value for value in present if isinstance(value, int | float)]
     of_size = sorted(numbers) if len(numbers) == len(present) else present
     return (*of_size, *([None] if None in levels else []))
+
+
+def _levels(cells: Collection[PlannedCell | Cell]) -> dict[tuple[str, str], dict[str, set[str]]]:
+    """(test, protocol) → setting → its values as texts; ``None``: some of the cells lack it."""
+    kinds = grouped(cells, lambda cell: (cell.test, str(cell.settings.get("protocol", ""))))
+    levels: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for kind, own in kinds.items():
+        settings = [cell.settings for cell in own]
+        names = dict.fromkeys(name for its in settings for name in its)
+        levels[kind] = {name: {repr(its.get(name)) for its in settings} for name in names}
+    return levels
+
+
+def varying(cells: Collection[PlannedCell | Cell]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """(test, protocol) → the settings in which its cells differ; to lack a setting is to differ."""
+    return {
+        kind: tuple(name for name, values in of_kind.items() if len(values) > 1)
+        for kind, of_kind in _levels(cells).items()
+    }
+
+
+def axis_names(cells: Collection[PlannedCell | Cell]) -> tuple[str, ...]:
+    """All settings in ``varying``, and those with other values in other tests or protocols."""
+    levels: dict[str, set[str]] = {}
+    for of_kind in _levels(cells).values():
+        for name, values in of_kind.items():
+            levels.setdefault(name, set()).update(values)
+    return tuple(name for name, values in levels.items() if len(values) > 1 and name != "protocol")
 
 
 def _varying(records: Sequence[Record]) -> dict[str, int]:
@@ -197,10 +236,6 @@ def _varying(records: Sequence[Record]) -> dict[str, int]:
     belongs to the columns of its protocol and splits no tables.
     """
     names = ["test", *dict.fromkeys(name for record in records for name in record.settings)]
-    level_counts: dict[str, int] = {}
-    for name in names:
-        levels = {(record.protocol, level(record, name)) for record in records}
-        most = max(Counter(protocol for protocol, _level in levels).values(), default=0)
-        if most > 1 and name not in ("protocol", "message_bytes"):
-            level_counts[name] = most
-    return level_counts
+    groups = grouped(records, lambda record: record.protocol).values()
+    counts = {n: max((len(levels_of(g, n)) for g in groups), default=0) for n in names}
+    return {name: most for name, most in counts.items() if most > 1 and name not in _OF_COLUMNS}

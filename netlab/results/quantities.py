@@ -6,10 +6,12 @@ from collections.abc import Collection, Iterable, Sequence
 
 from netlab.kinds import KINDS
 from netlab.messages import _, joined
+from netlab.results.columns import CORE
 from netlab.results.labels import setting
-from netlab.results.layout import level
+from netlab.results.layout import axis_names, level
+from netlab.store.plan import PlannedCell
 from netlab.trial.column import THROUGHPUTS, Quantity, time_of
-from netlab.trial.record import Record
+from netlab.trial.record import Record, grouped
 
 
 def quantities_of(record: Record) -> tuple[Quantity, ...]:
@@ -26,6 +28,23 @@ STACK = time_of(_("mean time in the mirror’s stack"), "server_stack_mean_ns")
 def figure_columns(test: str) -> dict[str, Quantity]:
     """The columns of the run's table with the headline figures of a kind of test."""
     return KINDS[test].figure_columns() if test in KINDS else {}
+
+
+def summary_columns(test: str) -> tuple[str, ...]:
+    """The columns whose means are in a summary of trials of ``test``, the headline figures first;
+    those of all kinds if this netlab does not know the test.
+    """
+    kinds = [KINDS[test]] if test in KINDS else KINDS.values()
+    names = (name for kind in kinds for name in (*kind.figure_columns(), *kind.summarised))
+    return tuple(dict.fromkeys(names))
+
+
+def core_names(cells: Collection[PlannedCell]) -> tuple[str, ...]:
+    """``CORE``, with the axes of the cells before the trial, then the columns of summaries."""
+    place = CORE.index("trial")
+    tests = dict.fromkeys(cell.test for cell in cells)
+    figures = (name for test in tests for name in summary_columns(test))
+    return tuple(dict.fromkeys((*CORE[:place], *axis_names(cells), *CORE[place:], *figures)))
 
 
 _NAMED = ("protocol", "message_bytes")
@@ -57,9 +76,7 @@ def words_of(
     cells: dict[str, Record] = {}
     for record in records:
         cells.setdefault(record.cell, record)
-    kinds: dict[tuple[str, str], list[Record]] = {}
-    for record in cells.values():
-        kinds.setdefault((record.test, record.protocol), []).append(record)
+    kinds = grouped(cells.values(), lambda record: (record.test, record.protocol))
     words: dict[str, tuple[str, ...]] = {}
     for of_kind in kinds.values():
         telling = _telling(of_kind, leaving_out)

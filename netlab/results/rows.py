@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -41,8 +42,9 @@ def column_of(values: list[Any], name: str) -> tuple[Dtype, list[Any]]:
 
 
 def row_of(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, Any]:
-    """One row: what was measured, requested and named, and the percentiles of every ``…_histogram``
-    (such as ``rtt_p99_ns``). Measured values never overwrite the settings or names of the trial.
+    """One row: what was measured, requested and named, the percentiles of every ``…_histogram``
+    (such as ``rtt_p99_ns``), and the CPU time of a stream for its payload. Measured values never
+    overwrite the settings or names of the trial.
 
     Absent values are left out. The names are documented in ``netlab.results.columns``. A percentile
     is absent if there are too few values for it, or if the histogram is damaged.
@@ -66,14 +68,26 @@ def row_of(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, An
         elapsed = record.values.get("elapsed_ns")
         if isinstance(elapsed, int):
             row["elapsed_s"] = elapsed / 1e9
-    percentiles: dict[str, int] = {}
+    derived: dict[str, float] = {} if record is None else dict(_cpu_per_gbit(record))
     for name in names_ending(tuple(row), "_histogram"):
         histogram = histogram_of(row[name], row.get(f"{name}_bits"))
         if histogram is not None:
             found = zip(PERCENTILES, histogram.percentiles([*PERCENTILES.values()]), strict=True)
             stem = name.removesuffix("_histogram")
-            percentiles |= {f"{stem}_{word}_ns": ns for word, ns in found if ns is not None}
-    return {**percentiles, **row}
+            derived |= {f"{stem}_{word}_ns": ns for word, ns in found if ns is not None}
+    return {**derived, **row}
+
+
+def _cpu_per_gbit(record: Record) -> Iterator[tuple[str, float]]:
+    """CPU seconds per 10^9 bits of payload at each end of a stream; see ``columns.COLUMNS``."""
+    # A probe reports the CPU time of its process, which both ends share on one host.
+    if record.test == "stream" and record.server != record.client:
+        for end, carried in (("sender", "sent_bytes"), ("receiver", "received_bytes")):
+            names = (f"{end}_{name}" for name in ("user_ns", "system_ns", carried))
+            user_ns, system_ns, payload_bytes = map(record.number, names)
+            if user_ns is not None and system_ns is not None and payload_bytes:
+                # Nanoseconds per bit are seconds per 10^9 bits.
+                yield f"{end}_cpu_s_per_gbit", (user_ns + system_ns) / (8 * payload_bytes)
 
 
 @lru_cache(maxsize=512)

@@ -16,7 +16,7 @@ from netlab.config.document import did_you_mean
 from netlab.errors import HostError, IncompleteRun, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import HostPair, Inventory, is_by_name
-from netlab.trial.record import Record, Status
+from netlab.trial.record import Record, Status, grouped
 from netlab.units import many
 
 if TYPE_CHECKING:
@@ -289,9 +289,7 @@ def possible_of(cells: Sequence[Cell], inventory: Inventory) -> Possible:
 
 def _wants(lacking: Mapping[str, str]) -> str:
     """The needs of pairings as text, such as ``WL and WW need a Windows host``."""
-    by_want: dict[str, list[str]] = {}
-    for pairing, want in lacking.items():
-        by_want.setdefault(want, []).append(pairing)
+    by_want = grouped(lacking, lacking.__getitem__)
     return "; ".join(
         f"{_listed(pairings)} {'needs' if len(pairings) == 1 else 'need'} {want}"
         for want, pairings in by_want.items()

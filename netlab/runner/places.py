@@ -6,6 +6,7 @@ Agents of hosts that are asked before a measurement (`netlab plan`, `measure`, `
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ from netlab.errors import HostError, NetlabError, UsageError
 from netlab.experiment.cells import Cell, lacking
 from netlab.experiment.hosts import OS_OF_PROBE, EndName, Host, Inventory
 from netlab.measurement import engines
+from netlab.remote import programs
 from netlab.remote.agent import Agent
 from netlab.remote.transport import Connections
 from netlab.runner.ending import AT_ONCE, DaemonExecutor
@@ -81,6 +83,13 @@ class AgentGroup:
         if agent is None:
             return {}
         return agent.facts() if to is None else agent.facts(to=to)
+
+    def ssh_address(self, host: Host) -> str:
+        """The host's own address of its SSH connection, by ssh(1); else as it was named."""
+        with suppress(NetlabError, LookupError):
+            asked = programs.run_to_end(self._agents[host.name], ("printenv", "SSH_CONNECTION"), 3)
+            return asked.text.split()[2].partition("%")[0]
+        return "" if host.ssh is None else host.ssh.host
 
     def hand_over(self, host: Host) -> Agent | None:
         """The agent for a run, of ``host`` from now on, if it is there; the group closes it."""

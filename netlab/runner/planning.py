@@ -31,6 +31,7 @@ from netlab.measurement.ends import address_of, is_common, lead_s
 from netlab.runner.options import Possible, chosen_of, possible_of
 from netlab.runner.progress import OVERHEAD_S
 from netlab.terminal import table_lines
+from netlab.trial.record import grouped
 
 if TYPE_CHECKING:
     from netlab.runner.places import AskHosts
@@ -229,14 +230,6 @@ def cannot(cell: Cell) -> str | None:
     return None if refused is None else str(refused)
 
 
-def _by_setup(cells: Iterable[Cell]) -> Iterable[list[Cell]]:
-    """The cells, grouped by kind of test and settings."""
-    groups: dict[Setup, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(cell.setup, []).append(cell)
-    return groups.values()
-
-
 def _refused(
     cells: tuple[Cell, ...],
     possible: Possible | None,
@@ -257,7 +250,7 @@ def _refused(
             answers = ask(inventory.needed(possible.pairs))
             beyond, notes = beyond_hosts(others, inventory, answers)
             refusals |= beyond
-    for same in _by_setup(cells):
+    for same in grouped(cells, lambda cell: cell.setup).values():
         if (sentence := cannot(same[0])) is not None:
             refusals = dict.fromkeys(same, sentence) | refusals
     in_order = [cell for cell in cells if cell in refusals] if refusals else ()
@@ -269,7 +262,7 @@ def _beyond_inventory(cells: Collection[Cell], pairs: Mapping[str, HostPair]) ->
     refusals: dict[Cell, str] = {}
     # A host has many peers, but few settings that decide about its address.
     known = {(host.name, host.only_network): host for pair in pairs.values() for host in pair}
-    for same in _by_setup(cells):
+    for same in grouped(cells, lambda cell: cell.setup).values():
         faults: dict[tuple[str, str | None], str] = {}
         for place, host in known.items():
             try:

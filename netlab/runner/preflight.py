@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab import clock
 from netlab.errors import HostError, ProbeError, UsageError
-from netlab.ethernet import IpVersion
-from netlab.experiment.hosts import Host, Mirror
+from netlab.experiment.hosts import Host, Mirror, version_of
 from netlab.measurement.conversation import destination
 from netlab.measurement.ends import Ends
 from netlab.remote import programs
@@ -150,14 +149,14 @@ def _narrow_between(
         connected_by={fault.protocol: "server" for fault in faults if fault.is_turned},
         networks={"server": network_of(server), "client": network_of(client)},
     )
-    return narrow_ways(ends, _version_of(server.address), facts)
+    return narrow_ways(ends, version_of(server.address), facts)
 
 
 def preflight_service(client: Agent, server: Host) -> Preflight:
     """Check the path to a host without an agent, by its echo. HostError if it is wrong."""
     address = server.service_addresses[0]
     try:
-        end = programs.RouteEnd(client, client.host.address(None, _version_of(address)))
+        end = programs.RouteEnd(client, client.host.address(None, version_of(address)))
     except UsageError as error:
         return Preflight(blocked=(), warnings=(f"{server.name}: {error}",))
     own = is_own_address(client.host, address)
@@ -175,10 +174,6 @@ def preflight_service(client: Agent, server: Host) -> Preflight:
     unproved = None if own else programs.check_counters(end, peer, facts, passed)
     warnings = [*(fault.sentence for fault in blocked), *([unproved] if unproved else [])]
     return Preflight(blocked=tuple(blocked), warnings=tuple(warnings))
-
-
-def _version_of(address: str) -> IpVersion:
-    return 6 if ipaddress.ip_address(address.partition("%")[0]).version == 6 else 4
 
 
 def is_own_address(host: Host, address: str) -> bool:

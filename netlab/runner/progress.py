@@ -17,6 +17,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
 from netlab.kinds import KINDS
 from netlab.results.labels import setting
+from netlab.results.layout import axis_names
 from netlab.screen import draws, screen_of
 from netlab.terminal import printable
 from netlab.trial.record import Record, Status
@@ -120,7 +121,7 @@ class Progress:
                 self._left_s += self._windows_s[key]
                 self._total += 1
         if len(self._cells) > old_count:
-            self._varied = _varied(self._cells.values())
+            self._varied = axis_names(self._cells.values())
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], total=self._total)
 
@@ -274,16 +275,6 @@ class Progress:
         description = printable(self._state(activity, now))
         bar.update(bar.task_ids[0], completed=self._done, description=description)
         bar.refresh()
-
-
-def _varied(cells: Iterable[Cell]) -> tuple[str, ...]:
-    """The settings other than the protocol in which cells of one kind of test differ."""
-    levels: dict[tuple[str, str], set[object]] = {}
-    for cell in cells:
-        for name, value in cell.settings.items():
-            levels.setdefault((cell.test, name), set()).add(value)
-    names = dict.fromkeys(name for (_, name), values in levels.items() if len(values) > 1)
-    return tuple(name for name in names if name != "protocol")
 
 
 def figure_of(cell: Cell, steps: Collection[SoFar]) -> str:

@@ -24,7 +24,7 @@ from netlab.experiment.hosts import Inventory
 from netlab.experiment.matrix import Matrix, StealRule
 from netlab.experiment.schedule import Trial, rounds, with_partners
 from netlab.experiment.variants import Variants, changes_mtu, chosen
-from netlab.kinds import Setup, Stream
+from netlab.kinds import Stream
 from netlab.measurement.ends import CommonWindow, Participant, Rendezvous, common_window, is_common
 from netlab.measurement.variants import NOT_REACHED, HostStates
 from netlab.remote.programs import LockOwner
@@ -39,7 +39,7 @@ from netlab.runner.progress import Progress
 from netlab.store.journal_reading import IN_VAIN
 from netlab.store.run_folder import RunFolder
 from netlab.trial.interruptions import asks_again, interruptions
-from netlab.trial.record import Record, Status, Value
+from netlab.trial.record import Record, Status, Value, grouped
 from netlab.units import format_share, many
 from netlab.version import VERSION
 
@@ -394,7 +394,8 @@ class Session:
                     link_rate_bit_per_s=None if link is None else link.rate_bit_per_s,
                 )
                 record = self.place.measure(trial, ends, attempt, self.progress.live)
-                self.pool.check_path_again(record, cell)
+                if self.options.retries or self.options.patience_s:  # else nothing is tried again
+                    self.pool.check_path_again(record, cell)
             except errors.HostGone as gone:
                 return self.pool.lost(trial, attempt, gone)
             return replace(record, values={**record.values, **state}) if state else record
@@ -590,12 +591,9 @@ def counts(folder: RunFolder, cells: tuple[Cell, ...]) -> dict[str, int]:
 
 def participants_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:
     """Trial → its participant in a search of several pairs: trials with equal such settings."""
-    groups: dict[Setup, list[Trial]] = {}
-    for trial in trials:
-        if trial.cell.setup.is_together:
-            groups.setdefault(trial.cell.setup, []).append(trial)
+    together = (trial for trial in trials if trial.cell.setup.is_together)
     participants: dict[Trial, Participant] = {}
-    for group in groups.values():
+    for group in grouped(together, lambda trial: trial.cell.setup).values():
         rendezvous = Rendezvous(trial.cell.pairing for trial in group)
         participants |= {trial: rendezvous.participant(trial.cell.pairing) for trial in group}
     return participants

@@ -16,118 +16,60 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
+from netlab import clock
 from netlab.config.inventory import load_inventory
-from netlab.errors import HostKeyError, IncompleteRun, UnknownHostKey, UsageError
+from netlab.config.matrix_file import load_matrix
+from netlab.errors import (
+    Fault,
+    HostKeyError,
+    IncompleteRun,
+    MatrixError,
+    UnknownHostKey,
+    UsageError,
+)
 from netlab.ethernet import Link
 from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import LOOPBACK, OS_NAMES, Host, Inventory, local_os, parse_ssh
+from netlab.experiment.hosts import (
+    LOOPBACK,
+    OS_NAMES,
+    Host,
+    Inventory,
+    local_os,
+    parse_ssh,
+    version_of,
+)
 from netlab.experiment.matrix import Matrix
 from netlab.experiment.schedule import Trial
-from netlab.kinds.groups import STREAMS_WITH_A_THREAD
+from netlab.kinds.groups import SEQUENCE_BYTES, STREAMS_WITH_A_THREAD
 from netlab.measurement.conversation import destination
 from netlab.measurement.ends import SoFar
-from netlab.remote.programs import addresses_in
+from netlab.remote.programs import addresses_in, interface_of, plain_addresses
 from netlab.runner.options import Options, resume_command
 from netlab.runner.places import AgentGroup
 from netlab.runner.progress import SHORT_S, Progress, figure_of
 from netlab.runner.run import run
 from netlab.trial.record import FLOWS, Record, Status
-from netlab.units import many
+from netlab.units import format_rate, format_seconds, many
 
 Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
 
-@dataclass(frozen=True, slots=True)
-class HostAddress:
-    """An address of a host that another host may reach."""
-
-    device: str
-    address: str
-    network: str
-    """The network, such as ``10.0.0.0/24``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Common:
-    """One network that both hosts have an address in."""
-
-    server_address: str
-    client_address: str
-    network: str
-    """The network, such as ``10.0.0.0/24``, or its name in an inventory; empty if unknown."""
-    server_device: str
-    client_device: str
-
-    @property
-    def ip_version(self) -> int:
-        """4 or 6."""
-        return ipaddress.ip_address(self.server_address).version
-
-
-def common_networks(
-    server: Mapping[str, Any], client: Mapping[str, Any], ip_version: int | None = None
-) -> tuple[Common, ...]:
-    """The networks that both hosts are in and that are of use between them; IPv4 first."""
-    pairs = [
-        Common(str(there.ip), str(here.ip), str(there.network), server_device, client_device)
-        for server_device, there in _addresses(server)
-        for client_device, here in _addresses(client)
-        if there.network == here.network and there.ip != here.ip
-        if ip_version in (None, there.version)
-    ]
-    # If a host has several addresses in one network, the first one is taken.
-    by_network = {pair.network: pair for pair in reversed(pairs)}
-    return tuple(sorted(by_network.values(), key=lambda pair: (pair.ip_version, pairs.index(pair))))
-
-
-def has_address(facts: Mapping[str, Any], address: str) -> bool:
-    """Whether the host has ``address``, or does not report its addresses."""
-    own = [str(local.ip) for _, local in _addresses(facts, all_kinds=True)]
-    return not own or address in own
-
-
-def address_words(facts: Mapping[str, Any]) -> str:
-    """The host's addresses that another host may reach, for a sentence."""
-    return ", ".join(f"{device} {local}" for device, local in _addresses(facts)) or "none"
-
-
-def routed(server_address: str, facts: Mapping[str, Any]) -> Common | None:
-    """``server_address`` and the address of the client's route to it, by its facts, if any."""
-    source = facts.get("route_source")
-    if not isinstance(source, str):
-        return None
-    device = str(facts.get("route_interface", ""))
-    return Common(server_address, source, "", "", device)
-
-
-def _addresses(
-    facts: Mapping[str, Any], *, all_kinds: bool = False
-) -> Iterator[tuple[str, Interface]]:
-    """Device and address of each entry; without ``all_kinds``, of use between two hosts."""
+def _addresses(facts: Mapping[str, Any]) -> Iterator[tuple[str, Interface]]:
+    """Device and address of each entry that another host may reach."""
     for device, local in addresses_in(facts):
-        if not device:
-            continue
         try:
             interface = ipaddress.ip_interface(local.partition("%")[0])
         except ValueError:
             continue
         is_single = interface.network.num_addresses == 1
-        if all_kinds or not (interface.is_loopback or interface.is_link_local or is_single):
+        if device and not (interface.is_loopback or interface.is_link_local or is_single):
             yield device, interface
 
 
-def nobody_chooses(commons: Sequence[Common]) -> NoReturn:
+def nobody_chooses(networks: Sequence[SharedNetwork]) -> NoReturn:
     """UsageError that lists the networks: nobody can be asked which one to use."""
-    choices = "; ".join(
-        f"--to {common.server_address} ({common.network}, {common.server_device})"
-        for common in commons
-    )
+    choices = "; ".join(f"--to {it.ends[0][1][0]} ({it.name})" for it in networks)
     raise UsageError(f"the hosts have several networks in common; choose one: {choices}")
-
-
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
-_NO_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-"""Words that readers of YAML 1.1 and 1.2 do not read as text."""
 
 
 def host_lines(hosts: Iterable[Host]) -> Iterator[str]:
@@ -160,13 +102,10 @@ def entry_of(host: Host) -> Mapping[str, Any]:
 
 
 def flow(value: Any) -> str:
-    """A value in YAML's flow style, on one line: JSON (YAML 1.2, 1.3), but words unquoted."""
+    """A value in YAML's flow style, on one line: JSON (YAML 1.2, 1.3) but for the keys."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {flow(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(flow, value)) + "]"
-    is_word = isinstance(value, str) and _WORD.fullmatch(value) and value.lower() not in _NO_WORDS
-    return value if is_word else json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False)
 
 
 Senders = Literal["client-sends", "server-sends", "both"]
@@ -179,6 +118,9 @@ PING_BYTES = 64
 """Size of a request, and of its answer, when latency is measured."""
 IDLE_S = 5.0
 """Duration of the round trips without a load, before the load and after it."""
+LEAST_PER_S, LEAST_IN_A_WINDOW = 20, 40
+"""With a rate, messages are so small that at least so many of a stream leave a second, and in the
+window: with fewer than 20 in it, there is no figure."""
 WARM_UP_S = 0.2
 """Time of sending before the measured time: enough for TCP's slow start on the path of a lab."""
 
@@ -187,9 +129,18 @@ WARM_UP_S = 0.2
 class Question:
     """What to measure between two hosts: throughput, latency, or latency under load."""
 
+    hosts: Sequence[str] = ()
+    """Server and client, as ``hosts_named`` takes them."""
+    inventory: Path | None = None
+    to: str | None = None
+    """The server's test address."""
+    ip_version: int | None = None
+    link: Link | None = None
+    """The link as the person states it; ``None``: as the interfaces report it."""
+
     protocol: Literal["TCP", "UDP"] = "TCP"
     message_bytes: int | None = None
-    """``None``: the size that this file defines for the protocol and the test."""
+    """``None``: the size that this file defines for the protocol, the test and the rate."""
     direction: Senders = "client-sends"
     latency: bool = False
     """Measure round trips instead of throughput."""
@@ -197,23 +148,29 @@ class Question:
     """Measure round trips before, while and after streams fill the path."""
     seconds: float = 5.0
     streams: int = 1
-    rate: str | None = None
-    """The offered rate, as a matrix writes it; ``None``: as fast as possible."""
+    rate_bit_per_s: float | None = None
+    """The offered rate; ``None``: as fast as possible."""
+    dscp: str | None = None
+    """As a matrix writes it."""
+    cpus: Mapping[str, str] | None = None
+    """``server`` or ``client`` → the CPUs of its probe, as a matrix writes them."""
 
     def test(self, ip_version: int) -> Mapping[str, Any]:
         """The entry of ``tests:`` in the matrix, which measures what this question asks for."""
+        marked = {} if self.dscp is None else {"dscp": _number_or_word(self.dscp)}
         if self.latency:
-            size = self.message_bytes or PING_BYTES
-            return {"test": "round_trip", "protocol": self.protocol, "message_size": size}
+            size = PING_BYTES if self.message_bytes is None else self.message_bytes
+            of_all = {"protocol": self.protocol, "message_size": size, **self._cpus("cpu")}
+            return {"test": "round_trip", **of_all, **marked}
         if self.load:
             idle = f"{IDLE_S:g}s"
-            load = self._streams(ip_version)
-            return {"test": "latency_under_load", "load": load, "idle": idle, "after": idle}
+            load = {"load": self._streams(ip_version), "idle": idle, "after": idle}
+            return {"test": "latency_under_load", **load, **marked}
         # The highest possible throughput: the receiver chooses its receive call, which streams that
         # share threads cannot.
-        is_capacity = self.rate is None and self.streams <= STREAMS_WITH_A_THREAD
+        is_capacity = self.rate_bit_per_s is None and self.streams <= STREAMS_WITH_A_THREAD
         adaptive = {"receive": "adaptive"} if is_capacity else {}
-        return {"test": "stream", **self._streams(ip_version), **adaptive}
+        return {"test": "stream", **self._streams(ip_version), **adaptive, **marked}
 
     @property
     def what(self) -> str:
@@ -223,14 +180,33 @@ class Question:
         return "Round trips" if self.latency else "Throughput"
 
     def _streams(self, ip_version: int) -> Mapping[str, Any]:
-        usual = UDP_MESSAGE_BYTES[ip_version] if self.protocol == "UDP" else TCP_MESSAGE_BYTES
+        size = UDP_MESSAGE_BYTES[ip_version] if self.protocol == "UDP" else TCP_MESSAGE_BYTES
+        if self.rate_bit_per_s is not None:
+            per_s = self.streams * max(LEAST_PER_S, LEAST_IN_A_WINDOW / self.seconds)
+            size = min(size, max(SEQUENCE_BYTES, int(self.rate_bit_per_s / 8 / per_s)))
         return {
             "protocol": self.protocol,
-            "message_size": self.message_bytes or usual,
+            "message_size": size if self.message_bytes is None else self.message_bytes,
             **({} if self.direction == "client-sends" else {"direction": self.direction}),
             **({} if self.streams == 1 else {"streams": self.streams}),
-            **({} if self.rate is None else {"rate": self.rate}),
+            **({} if self.rate_bit_per_s is None else {"rate": self.rate_bit_per_s}),
+            **self._cpus("cpus"),
         }
+
+    def _cpus(self, key: str) -> Mapping[str, Any]:
+        return {f"{end}_{key}": _number_or_word(words) for end, words in (self.cpus or {}).items()}
+
+
+OPTIONS = {
+    **{"message_size": "--size", "duration": "--seconds", "link.rate": "--link", "mtu": "--mtu"},
+    **dict.fromkeys(("server_cpu", "server_cpus", "client_cpu", "client_cpus"), "--cpus"),
+    **{key: f"--{key}" for key in ("rate", "streams", "dscp")},
+}
+"""Key of the matrix of a question, or its path → the option that sets it."""
+
+
+def _number_or_word(text: str) -> int | str:
+    return int(text) if re.fullmatch("-?[0-9]{1,8}", text) else text
 
 
 def matrix_text(
@@ -267,7 +243,7 @@ VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "virtio_net", "bo
 MOST_MTU_BYTES = 9216
 """Maximum MTU of Ethernet, with jumbo frames; the wire ceiling applies to no other."""
 
-Choose = Callable[[Sequence[Common]], Common]
+Choose = Callable[[Sequence["SharedNetwork"]], "SharedNetwork"]
 """Chooses one of several networks; raises UsageError if there is nobody to ask."""
 
 
@@ -303,50 +279,39 @@ def host_by_ssh(word: str) -> Host:
             f"{error}; and no inventory that was given with --hosts has a host of this name"
         ) from None
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", target.host).strip("-._") or "host"
-    return Host(name=name[:63], os="", ssh=target)
+    return Host(name=name[:60], os="", ssh=target)  # with room for ``-2``
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Between:
-    """The hosts to measure between, and the network between them."""
-
-    hosts: Sequence[str]
-    """Server and client, as ``hosts_named`` takes them."""
-    inventory: Path | None = None
-    to: str | None = None
-    ip_version: int | None = None
-    link: Link | None = None
-    """The link as the person states it; ``None``: as the interfaces report it."""
-
-
-def _common(
-    agents: AgentGroup, server: Host, client: Host, between: Between, choose: Choose
-) -> Common:
-    to = between.to or next(iter(server.service_addresses), None)
+def _addresses_between(
+    agents: AgentGroup, server: Host, client: Host, question: Question, choose: Choose
+) -> tuple[str, str]:
+    """The server's and the client's address in a network that both are in."""
+    to = question.to or next(iter(server.service_addresses), None)
     if to is not None:
         server_facts = agents.facts(server)
-        if not has_address(server_facts, to):
-            words = address_words(server_facts)
+        if "addresses" in server_facts and interface_of(server_facts, to) is None:
+            words = plain_addresses(server_facts)
             raise UsageError(f"--to {to}: {server.name} does not have this address; it has {words}")
-        if (common := routed(to, agents.facts(client, to))) is None:
+        source = agents.facts(client, to).get("route_source")
+        if not isinstance(source, str):
             raise UsageError(f"--to {to}: {client.name} has no route to this address")
-        return common
-    if (common := _in_inventory(server, client, between.ip_version)) is not None:
-        return common
-    server_facts, client_facts = agents.facts(server), agents.facts(client)
-    networks = common_networks(server_facts, client_facts, between.ip_version)
-    if len(networks) == 1:
-        return networks[0]
+        return to, source
+    if (listed := _in_inventory(server, client, question.ip_version)) is not None:
+        return listed
+    networks = shared_networks(look(agents, (server, client)), agents, question.ip_version)
     if networks:
-        return choose(networks)
+        network = choose(networks) if why_first(networks)[1] else networks[0]
+        (_, of_server, _), (_, of_client, _) = network.ends
+        return of_server[0], of_client[0]
+    server_words, client_words = (plain_addresses(agents.facts(it)) for it in (server, client))
     raise UsageError(
         f"{server.name} and {client.name} are in no common network: {server.name} has "
-        f"{address_words(server_facts)}; {client.name} has {address_words(client_facts)}. Name the "
-        f"address of {server.name} with --to ADDRESS"
+        f"{server_words}; {client.name} has {client_words}. Name the address of {server.name} "
+        "with --to ADDRESS"
     )
 
 
-def _in_inventory(server: Host, client: Host, ip_version: int | None) -> Common | None:
+def _in_inventory(server: Host, client: Host, ip_version: int | None) -> tuple[str, str] | None:
     if server.local is not client.local:
         own = server if server.local else client
         if set(own.addresses) == {"loopback"}:
@@ -359,23 +324,26 @@ def _in_inventory(server: Host, client: Host, ip_version: int | None) -> Common 
                 addresses = server.address(network, version), client.address(network, version)
             except UsageError:
                 continue
-            return Common(*addresses, network, "", "")
+            return addresses
     return None
+
+
+def _rate_of(facts: Mapping[str, Any]) -> float | None:
+    """The rate of the interface in ``facts``, bit/s; ``None`` if it is unknown or virtual."""
+    speed = facts.get("interface_speed_bit_per_s")
+    is_real = facts.get("interface_driver") not in VIRTUAL_DRIVERS
+    return float(speed) if is_real and isinstance(speed, int | float) and speed > 0 else None
 
 
 def link_of(ways: Sequence[Mapping[str, Any]]) -> Link | None:
     """The lowest rate and the smallest MTU of the interfaces in ``ways``, the facts of each host
     with its route; ``None`` if one is not known or virtual, or the MTU too large for Ethernet.
     """
-    if any(facts.get("interface_driver") in VIRTUAL_DRIVERS for facts in ways):
+    rates = [rate for facts in ways if (rate := _rate_of(facts)) is not None]
+    sizes = [mtu for facts in ways if isinstance(mtu := facts.get("interface_mtu_bytes"), int)]
+    if not len(rates) == len(sizes) == len(ways) or min(sizes) > MOST_MTU_BYTES:
         return None
-    speeds = [facts.get("interface_speed_bit_per_s") for facts in ways]
-    mtus = [facts.get("interface_mtu_bytes") for facts in ways]
-    rates = [float(speed) for speed in speeds if isinstance(speed, int | float) and speed > 0]
-    sizes = [mtu for mtu in mtus if isinstance(mtu, int)]
-    if not len(rates) == len(sizes) == len(ways):
-        return None
-    return Link(min(rates), min(sizes)) if min(sizes) <= MOST_MTU_BYTES else None
+    return Link(min(rates), min(sizes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,16 +352,14 @@ class Measurable:
 
     server: Host
     client: Host
-    matrix: str
+    file: Path
+    """The matrix."""
     agents: AgentGroup
 
     def measure(self, into: Path | None, progress: Progress) -> Path:
-        """Measure; returns the run folder with the matrix. Raises the errors of ``run``."""
-        with tempfile.TemporaryDirectory(prefix="netlab-") as temporary:
-            file = Path(temporary) / "measure.yaml"
-            file.write_text(self.matrix, encoding="utf-8")
-            options = Options(matrix=file, into=into, patience_s=0.0)
-            return run(options, progress, self.agents).folder
+        """Measure once; returns the run folder with the matrix. Raises the errors of ``run``."""
+        options = Options(matrix=self.file, into=into, patience_s=0.0, retries=0)
+        return run(options, progress, self.agents).folder
 
 
 def without_result(folder: Path) -> IncompleteRun:
@@ -403,24 +369,41 @@ def without_result(folder: Path) -> IncompleteRun:
 
 @contextmanager
 def measurable_hosts(
-    question: Question, between: Between, choose: Choose, notify: Callable[[str], None]
+    question: Question, choose: Choose, notify: Callable[[str], None]
 ) -> Iterator[Measurable]:
     """Find the two hosts and log in to them; the logins last until the context is left."""
-    server, client = hosts_named(between.hosts, between.inventory)
-    ip_version, link = between.ip_version or 4, between.link
-    with AgentGroup(notify) as agents:
-        if not (server.local and client.local and between.to is None):
+    server, client = hosts_named(question.hosts, question.inventory)
+    ip_version, link = question.ip_version or 4, question.link
+    with AgentGroup(notify) as agents, tempfile.TemporaryDirectory(prefix="netlab-") as folder:
+        if not (server.local and client.local and question.to is None):
             agents.log_in_to_all((server, client))
             server, client = agents.seen(server), agents.seen(client)
-            common = _common(agents, server, client, between, choose)
-            ways = [agents.facts(client, common.server_address)]
+            to, own = _addresses_between(agents, server, client, question, choose)
+            ways = {client.name: agents.facts(client, to)}
+            client = replace(client, addresses={NETWORK: (own,)})
             if server.has_agent:
-                ways.append(agents.facts(server, common.client_address))
-                server = replace(server, addresses={NETWORK: (common.server_address,)})
-            client = replace(client, addresses={NETWORK: (common.client_address,)})
-            ip_version, link = common.ip_version, link or link_of(ways)
-        text = matrix_text(question, server, client, link, ip_version)
-        yield Measurable(server, client, text, agents)
+                ways[server.name] = agents.facts(server, own)
+                server = replace(server, addresses={NETWORK: (to,)})
+            ip_version = version_of(to)
+            if link is None:
+                link = link_of([*ways.values()])
+                rates = ((name, _rate_of(facts)) for name, facts in ways.items())
+                told = ", ".join(f"{name} {format_rate(rate)}" for name, rate in rates if rate)
+                notify(f"rates of the interfaces: {told or 'unknown'}")
+        file = Path(folder) / "measure.yaml"
+        file.write_text(matrix_text(question, server, client, link, ip_version), encoding="utf-8")
+        try:
+            load_matrix(file)
+        except MatrixError as error:
+            raise UsageError("\n".join(dict.fromkeys(map(_of_option, error.faults)))) from None
+        yield Measurable(server, client, file, agents)
+
+
+def _of_option(fault: Fault) -> str:
+    """A fault in the matrix of a question as one of the option that it comes from."""
+    key = fault.path if fault.path in OPTIONS else fault.path.rpartition(".")[2]
+    # What follows is advice to the author of a matrix.
+    return f"{OPTIONS[key]}: {fault.message.partition(': `')[0]}" if key in OPTIONS else str(fault)
 
 
 class LiveFigures(Progress):
@@ -430,6 +413,7 @@ class LiveFigures(Progress):
         """``quiet``: no output; ``verbose``: also how the trial ended."""
         super().__init__(quiet=quiet, verbose=verbose)
         self._before: dict[str, SoFar] = {}
+        self._begun_s = clock.monotonic()
         self.failed = False
 
     def begin(
@@ -441,8 +425,11 @@ class LiveFigures(Progress):
         """No output: there is one trial."""
 
     def trial(self, trial: Trial) -> None:
-        """Forget the totals when a trial begins, or begins again."""
+        """Say that both ends are ready; forget the totals when a trial begins, or begins again."""
         self._before = {}
+        ready, takes = clock.monotonic() - self._begun_s, trial.cell.setup.window_s() or 0.0
+        size = f"messages of {trial.cell.settings['message_bytes']} bytes"
+        self.notify(f"ready at {format_seconds(ready)}; takes {format_seconds(takes)}, {size}")
 
     def live(self, cell: Cell, so_far: SoFar) -> None:
         """Show the rate of the second that has just ended."""
@@ -477,53 +464,96 @@ class FoundHost:
     """The host with its operating system, without test addresses."""
     words: str
     """A description such as ``Debian GNU/Linux 12, x86_64, 2 CPUs``."""
-    addresses: tuple[HostAddress, ...]
+    addresses: tuple[tuple[str, Interface], ...]
+    """Interface and address, of those that another host may reach."""
+    ssh_device: str | None = None
+    """The interface that netlab's SSH connection uses, if known."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedNetwork:
-    """A network that two or more hosts are in."""
+    """A network that two or more hosts are in, over IPv4, IPv6 or both."""
 
-    network: str
-    members: Mapping[str, HostAddress]
-    """Name of a host → its address in this network."""
+    name: str
+    """Such as ``10.0.0.0/24 and fd00::/64``."""
+    ends: tuple[tuple[FoundHost, tuple[str, ...], str], ...]
+    """Host, its addresses (IPv4 first) and its interface."""
+    link: Link | None
+    """As all these interfaces report it; ``None``: one of them does not."""
+
+    @property
+    def rate_bit_per_s(self) -> float:
+        """The rate of its link; 0 if not known."""
+        return 0.0 if self.link is None else self.link.rate_bit_per_s
 
     @property
     def words(self) -> str:
         """The network and its members as a choice for a person."""
-        return f"{self.network}: " + ", ".join(
-            f"{host} {member.address} ({member.device})" for host, member in self.members.items()
+        rate = f", {format_rate(self.rate_bit_per_s)}" if self.link else ""
+        members = (f"{it.host.name} {' '.join(of)} ({device})" for it, of, device in self.ends)
+        return f"{self.name}{rate}: {', '.join(members)}"
+
+    @property
+    def is_of_ssh(self) -> bool:
+        """Whether netlab's connections to the hosts use it, which disturbs a measurement."""
+        return any(it.ssh_device == device for it, _, device in self.ends)
+
+
+def shared_networks(
+    hosts: Sequence[FoundHost], agents: AgentGroup, ip_version: int | None = None
+) -> tuple[SharedNetwork, ...]:
+    """The networks of at least two hosts. The best is first: not SSH's, with most hosts, fastest.
+
+    Networks that join the same interfaces are one, with one address of each IP version. One in
+    which two hosts have the same address, such as that of containers, joins no hosts.
+    """
+    members: dict[str, dict[int, tuple[str, Interface]]] = {}
+    for number, it in enumerate(hosts):
+        for device, local in sorted(it.addresses, key=lambda its: its[1].version):
+            if ip_version in (None, local.version):
+                members.setdefault(str(local.network), {}).setdefault(number, (device, local))
+    joined: dict[frozenset[tuple[int, str]], dict[int, dict[int, tuple[str, Interface]]]] = {}
+    for of in members.values():
+        if len({local.ip for _, local in of.values()}) == len(of) > 1:
+            way = frozenset((number, device) for number, (device, _) in of.items())
+            joined.setdefault(way, {}).setdefault(next(iter(of.values()))[1].version, of)
+    networks = []
+    for way, of_versions in joined.items():
+        ends = tuple(
+            (hosts[number], tuple(str(of[number][1].ip) for of in of_versions.values()), device)
+            for number, device in sorted(way)
         )
-
-
-def shared_networks(hosts: Sequence[FoundHost]) -> tuple[SharedNetwork, ...]:
-    """The networks of at least two hosts: those with the most hosts first, IPv4 before IPv6."""
-    members: dict[str, dict[str, HostAddress]] = {}
-    for found_host in hosts:
-        for address in found_host.addresses:
-            members.setdefault(address.network, {}).setdefault(found_host.host.name, address)
-    networks = [SharedNetwork(name, its) for name, its in members.items() if len(its) > 1]
-    networks.sort(key=lambda it: (-len(it.members), ipaddress.ip_network(it.network).version))
+        names = (str(next(iter(of.values()))[1].network) for of in of_versions.values())
+        networks.append(SharedNetwork(" and ".join(names), ends, _link_within(agents, ends)))
+    networks.sort(key=lambda it: (it.is_of_ssh, -len(it.ends), -it.rate_bit_per_s))
     return tuple(networks)
+
+
+def why_first(networks: Sequence[SharedNetwork]) -> tuple[str, bool]:
+    """Why the first network is the best, and whether a person may see that otherwise."""
+    best, *others = networks
+    why = "SSH uses all networks" if best.is_of_ssh else "SSH does not use it"
+    rivals = [it for it in others if it.is_of_ssh == best.is_of_ssh]
+    if rivals:
+        is_fastest = best.rate_bit_per_s > max(it.rate_bit_per_s for it in rivals)
+        why += (
+            f"; {'the fastest' if is_fastest else 'the first'} of {len(rivals) + 1} such networks"
+        )
+    return why, bool(rivals) or any(len(it.ends) > len(best.ends) for it in others)
 
 
 def with_addresses(
     hosts: Sequence[FoundHost], networks: Sequence[SharedNetwork]
 ) -> tuple[Host, ...]:
     """Hosts in these networks; the first is ``test``, others have the name of a device."""
-    names = [NETWORK]
-    for network in networks[1:]:
-        names.append(free_name(next(iter(network.members.values())).device, names))
-    addressed = []
-    for found_host in hosts:
-        addresses = {
-            name: (network.members[found_host.host.name].address,)
-            for name, network in zip(names, networks, strict=False)
-            if found_host.host.name in network.members
-        }
-        if addresses:
-            addressed.append(replace(found_host.host, addresses=addresses))
-    return tuple(addressed)
+    addresses: dict[str, dict[str, tuple[str, ...]]] = {it.host.name: {} for it in hosts}
+    names: list[str] = []
+    for network in networks:
+        names.append(free_name(network.ends[0][2] if names else NETWORK, names))
+        for it, of, _ in network.ends:
+            addresses[it.host.name][names[-1]] = of
+    listed = ((it.host, addresses[it.host.name]) for it in hosts)
+    return tuple(replace(host, addresses=of) for host, of in listed if of)
 
 
 def free_name(name: str, names: Container[str]) -> str:
@@ -633,18 +663,14 @@ def look(agents: AgentGroup, hosts: Sequence[Host]) -> tuple[FoundHost, ...]:
         words += [many(hello["cpu_count"], "CPU")] if "cpu_count" in hello else []
         if "packet" not in str(hello.get("capabilities", "")).split(","):
             words.append("no right to packet sockets")
-        addresses = [
-            HostAddress(device, str(local.ip), str(local.network))
-            for device, local in _addresses(facts)
-        ]
         listed = ", ".join(word for word in words if word)
-        found.append(FoundHost(agents.seen(host), listed, tuple(addresses)))
+        device = interface_of(facts, agents.ssh_address(host))
+        found.append(FoundHost(agents.seen(host), listed, tuple(_addresses(facts)), device))
     return tuple(found)
 
 
-def link_within(agents: AgentGroup, network: SharedNetwork, hosts: Sequence[Host]) -> Link | None:
+def _link_within(
+    agents: AgentGroup, ends: Sequence[tuple[FoundHost, tuple[str, ...], str]]
+) -> Link | None:
     """The slowest rate and the smallest MTU in a network; ``None`` if a rate is not known."""
-    inside = [host for host in hosts if host.name in network.members]
-    addresses = [network.members[host.name].address for host in inside]
-    ways = [agents.facts(host, addresses[number - 1]) for number, host in enumerate(inside)]
-    return link_of(ways)
+    return link_of([agents.facts(it.host, ends[n - 1][1][0]) for n, (it, _, _) in enumerate(ends)])

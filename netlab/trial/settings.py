@@ -35,6 +35,8 @@ class Whole:
 
     least: int
     most: int
+    names: tuple[tuple[str, int], ...] = ()
+    """Words for some of the numbers, with these."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,8 @@ def test_the_folder_of_a_run_is_called_run_in_every_command() -> None:
     }
     takes_run = {words for words, metavars in metavars_by_command.items() if "RUN" in metavars}
     assert takes_run == {
-        f"netlab {name}" for name in ("resume", "status", "report", "export", "compare", "check")
+        f"netlab {name}"
+        for name in ("resume", "status", "report", "export", "compare", "check", "effects")
     }
     assert not any("FOLDER" in metavars for metavars in metavars_by_command.values())
 

@@ -198,8 +198,67 @@ def test_an_expectation_about_a_baseline_cannot_be_met_without_a_baseline(
 def test_a_baseline_of_another_experiment_is_refused_with_the_difference(tmp_path: Path) -> None:
     run = streams(tmp_path / "a", STEADY, NO_WORSE)
     baseline = streams(tmp_path / "b", STEADY, NO_WORSE, cell={"duration_s": 1.0})
-    with pytest.raises(UsageError, match="duration: 1 s in the baseline, 10 s in the contender"):
+    words = "duration: 1 s in the baseline, 10 s in the contender"
+    with pytest.raises(UsageError, match=words):
         check(run, baseline)
+    checked = check(run, baseline, anyway=True)
+    assert (checked.differences, only(checked)[0]) == ((words,), "met")
+    assert "throughput, geometric mean +0.00 % (" in only(checked)[1]
+
+
+def test_with_the_option_anyway_a_cell_that_the_baseline_lacks_cannot_be_judged(
+    tmp_path: Path,
+) -> None:
+    sizes = {"old": (64, 576), "new": (576, 1448)}
+    baseline, run = (
+        stream_run(
+            tmp_path / name,
+            *((stream(size=size), STEADY) for size in of_run),
+            matrix_text=expecting(NO_WORSE),
+        )
+        for name, of_run in sizes.items()
+    )
+    checked = check(run, baseline, anyway=True)
+    assert [(one.label, one.verdict) for one in checked.judgements] == [
+        ("TCP 576", "met"),
+        ("TCP 1448", "cannot be judged"),
+    ]
+    assert "the baseline has no cell to compare it with" in checked.judgements[1].words
+    assert [remark.partition(",")[0] for remark in checked.remarks] == [
+        "1 cell only in the baseline",
+        "1 cell only in the contender",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("figures", "exit_code"), [(STEADY, 0), ((94.0,), 3), ([0.9 * mbit for mbit in STEADY], 5)]
+)
+def test_the_option_anyway_keeps_the_exit_codes_and_prints_the_differences(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], figures: list[Mbit], exit_code: int
+) -> None:
+    run = streams(tmp_path / "new", figures, NO_WORSE)
+    streams(tmp_path / "old", STEADY, NO_WORSE, cell={"streams": 4})
+    words = ("check", str(run.path), "--baseline", str(tmp_path / "old"))
+    code, out, err = netlab(capfdbinary, *words)
+    assert (code, out) == (2, "")
+    assert "streams: 4 in the baseline, 1 in the contender. With --anyway" in err
+    code, out, _ = netlab(capfdbinary, *words, "--anyway")
+    assert code == exit_code
+    sentence = "NOT COMPARABLE, checked anyway: streams: 4 in the baseline, 1 in the contender."
+    assert out.startswith(f"{sentence}\n{run.path}, baseline ")
+    code, out, _ = netlab(capfdbinary, *words, "--anyway", "--json")
+    document = json.loads(out)
+    assert (code, document["met"]) == (exit_code, exit_code == 0)
+    assert document["differences"] == ["streams: 4 in the baseline, 1 in the contender"]
+
+
+def test_the_option_anyway_needs_a_run_as_the_baseline(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    run = streams(tmp_path / "new", STEADY)
+    for more in ((), ("--baseline", f"history:{tmp_path}")):
+        code, _, err = netlab(capfdbinary, "check", str(run.path), "--anyway", *more)
+        assert (code, "--anyway is for a run as --baseline" in err) == (2, True)
 
 
 @given(st.lists(st.floats(50, 100), min_size=2, max_size=6), st.floats(0.01, 0.5))

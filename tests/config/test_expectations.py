@@ -12,7 +12,7 @@ from folders import DOCS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.config.matrix_file import expectations_in, load_matrix
+from netlab.config.matrix_file import comparisons_in, expectations_in, load_matrix
 from netlab.config.schema import SCHEMA_FILE
 from netlab.errors import MatrixError
 from netlab.experiment.cells import Expectation
@@ -214,3 +214,19 @@ def test_the_matrix_in_the_documentation_of_comparisons_has_its_stated_expectati
         "no other-load",
     ]
     assert len(cells(matrix, matrix.expectations[0])) == 3
+
+
+@given(st.permutations(["pairing: LL", "protocol: TCP", "message_size: 64", "streams: 1",
+                        "direction: client-sends", "nodelay: false"]))  # fmt: skip
+def test_the_settings_of_a_condition_are_in_the_order_of_their_declaration(
+    conditions: list[str],
+) -> None:
+    cells = ", ".join(conditions)
+    text = f"{MATRIX}  - {{when: {{{cells}}}, throughput: {{at_least: 1Mbit}}}}\n"
+    (expectation,) = expectations_in(text, "matrix.yaml")
+    declared = ["pairing", "protocol", "message_bytes", "direction", "streams", "nodelay"]
+    assert [*expectation.when] == declared
+    sides = f"{{name: x, baseline: {{{cells}}}, contender: {{{cells.replace('64', '1472')}}}}}"
+    text = MATRIX.replace("expect:", f"compare: [{sides}]")
+    (comparison,) = comparisons_in(text, "matrix.yaml")
+    assert [*comparison.baseline] == [*comparison.contender] == declared

@@ -112,10 +112,9 @@ def test_every_pair_of_pairings_has_one_single_trial_finding_for_each_common_pro
         point("WL", 10.0, protocol="UDP"),
         point("WL", 10.0, test="connect"),
         point("WL", []),
-        point("nas+pc", 10.0),
     ],
 )
-def test_single_trial_findings_compare_only_equal_cells_of_pairings_by_system_letters(
+def test_single_trial_findings_compare_only_equal_cells(
     second_point: Any,
 ) -> None:
     assert undecided(point("LL", 10.0), second_point) == ()
@@ -136,8 +135,9 @@ def test_a_repeated_or_loopback_cell_suppresses_single_trial_findings(decided: A
     assert undecided(point("LL", 10.0), point("WL", 10.0), decided) == ()
 
 
-def test_other_tests_and_pairings_by_host_name_do_not_suppress_single_trial_findings() -> None:
-    first = [point("LL", 10.0, test="connect"), point("nas+pc", [1.0, 2.0])]
+def test_other_tests_and_a_mesh_of_hosts_do_not_suppress_single_trial_findings() -> None:
+    mesh = [point(pairing, [1.0, 2.0]) for pairing in ("nas+pc", "pc+tv", "tv+nas")]
+    first = [point("LL", 10.0, test="connect"), *mesh]
     assert len(undecided(*first, point("LL", 10.0), point("WL", 10.0))) == 1
 
 

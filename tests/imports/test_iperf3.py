@@ -62,6 +62,7 @@ def test_an_iperf3_udp_output_gives_each_setting_and_figure(tmp_path: Path) -> N
         "message_bytes": 1472,
         "streams": 1,
         "duration_s": 2.0,
+        "warm_up_s": 0.0,
         "socket_buffer_bytes": 2097152,
         "rate_bit_per_s": 160e6,
         "direction": "client-sends",
@@ -101,7 +102,7 @@ def test_the_iperf3_importer_reads_directions_streams_and_the_warm_up(
     }
     assert rates == flows
     assert (result.settings["streams"] == 5) == ("streams" in name)
-    assert ("warm_up_s" in result.settings) == ("omit" in name)
+    assert result.settings["warm_up_s"] == (1.0 if "omit" in name else 0.0)
 
 
 def test_both_outputs_of_an_iperf3_test_become_one_trial(

@@ -91,6 +91,7 @@ def test_the_output_of_a_neper_client_gives_each_setting_and_figure(tmp_path: Pa
         "response_bytes": 1,
         "streams": 1,
         "duration_s": 2.0,
+        "nodelay": False,
         "ip_version": 4,
     }
     assert record.values == {

@@ -125,6 +125,7 @@ def test_netperf_csv_output_is_read_and_latencies_of_send_calls_are_left_out() -
         "protocol": "TCP",
         "direction": "client-sends",
         "message_bytes": 8192,
+        "nodelay": False,
         "duration_s": 2.0,
         "ip_version": 4,
     }

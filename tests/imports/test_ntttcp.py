@@ -43,6 +43,7 @@ def test_an_ntttcp_sender_on_linux_gives_a_sent_rate_and_no_throughput() -> None
         "direction": "client-sends",
         "ip_version": 4,
         "duration_s": 10.0,
+        "warm_up_s": 0.0,
         "message_bytes": 131072,
         "streams": 64,
     }

@@ -50,7 +50,9 @@ def test_a_new_kind_of_test_has_its_columns_in_the_table_and_labels(seen: Any) -
 
 def test_the_report_has_a_table_and_a_first_line_of_a_new_kind_of_test(seen: Any) -> None:
     assert "Measured: the bounces of a ball over TCP." in seen["page"]
-    assert seen["first_lines"] == ["Bounces: 20.00 to 30.00 1/s"]
+    assert seen["first_lines"] == [
+        "Bounces: 20 1/s (height of the throw 3) to 30 1/s (height of the throw 2)"
+    ]
     assert seen["tables"] == [
         ["The bounces of a ball", ["trials", "bounces, 1/s"], ["1/1", "30.00"], ["1/1", "20.00"]]
     ]

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,13 @@ def test_the_inventory_and_the_matrix_of_init_can_be_planned_run_and_resumed(
     assert process.returncode == 0, process.stderr
     inventory, matrix = home / "lab.yaml", home / "first.yaml"
     assert f"netlab run {matrix.name} --hosts {inventory.name}" in process.stdout
+    assert re.search(
+        r"^tests go over .* and .*\(test\).*: SSH does not use it$", process.stderr, re.M
+    )
     hosts = load_inventory(inventory).hosts
+    by_name = {host.name: host for host in hosts}
+    for host in load_inventory(hosts_file(cable)).hosts:
+        assert set(host.addresses["test"]) == set(by_name[host.name].addresses["test"])
     assert [(host.name, host.os, host.host_key) for host in hosts] == [
         (name, "L", key) for name, key in host_keys.items()
     ]
@@ -170,10 +177,10 @@ def test_netlab_measure_prints_a_figure_each_second_and_then_the_limit(
     assert 1 <= len(begins) <= record.attempt, process.stderr
     # A machine that stands still skips a second.
     assert 2 <= len(seconds[begins[-1] :]) <= 4, process.stderr
-    assert re.search(r"^[\d.]+ Mbit/s of payload: [\d.]+ % of the wire ceiling", process.stdout)
-    said = process.stdout.splitlines()
-    # A warning about a busy host stands before what limits the stream.
-    assert any(line.startswith("linux-a+linux-b") for line in said[1:]), process.stdout
+    sentence = (
+        r"^linux-b to linux-a over TCP: [\d.]+ Mbit/s, [\d.]+ % of the wire\s+ceiling; limit: "
+    )
+    assert re.search(sentence, process.stdout, re.MULTILINE), process.stdout
     assert f"more: netlab report runs/{folder.name}" in process.stdout
     assert netlab(home, "resume", f"runs/{folder.name}", "--no-report").returncode == 0
 
@@ -181,9 +188,12 @@ def test_netlab_measure_prints_a_figure_each_second_and_then_the_limit(
 @pytest.mark.parametrize(
     ("options", "pattern"),
     [
-        (("--latency",), r"a round trip, on average\n50 % within .*99 % within "),
-        (("--both",), r"of payload to server: .*\n.*of payload to client: "),
-        (("--udp", "--size", "1400", "--reverse", "--ipv6"), r"of payload: [\d.]+ % of the wire"),
+        (("--latency",), r"^Mean round trip: [\d.]+ µs, 99 % within "),
+        (("--both",), r"^to server .*\nto client "),
+        (
+            ("--udp", "--size", "1400", "--reverse", "--ipv6"),
+            r"^linux-a to linux-b over UDP: [\d.]+ Mbit/s, [\d.]+ % of the wire",
+        ),
     ],
     ids=["latency", "both", "udp-reverse-ipv6"],
 )
@@ -193,7 +203,68 @@ def test_netlab_measure_prints_figures_for_latency_both_directions_and_reverse_u
     words = ("measure", "linux-a", "linux-b", "--hosts", str(cable.hosts_file), "--seconds", "1")
     process = netlab(home, *words, *STATED, *options)
     assert process.returncode == 0, process.stderr
-    assert re.search(pattern, process.stdout), process.stdout
+    assert re.search(pattern, process.stdout, re.MULTILINE), process.stdout
+
+
+SILENT = {
+    "udp": (("--udp", "--size", "1000"), "udp length 1008"),
+    "tcp": ((), "meta l4proto tcp meta length > 1000"),
+    "latency": (("--latency", "--size", "600"), "meta l4proto tcp meta length 600-700"),
+}
+"""Options of `netlab measure`, and the packets of this measurement alone: those of the check before
+it pass."""
+
+
+@pytest.mark.needs("nft")
+@pytest.mark.parametrize("kind", [*SILENT])
+def test_a_measurement_of_which_nothing_arrives_ends_within_2_s_of_the_time_that_it_states(
+    cable: lab.LabState, home: Path, kind: str
+) -> None:
+    options, packets = SILENT[kind]
+    rules = home / "rules.nft"
+    rules.write_text(
+        "table inet silent {\n  chain test {\n    type filter hook input priority 0;\n"
+        f"    iifname test {packets} drop\n  }}\n}}\n"
+    )
+    inside(cable, 0, "nft", "-f", str(rules))
+    hosts = ("--hosts", str(cable.hosts_file), "--into", "silent")
+    words = ("measure", "linux-a", "linux-b", *hosts, "--seconds", "2", *STATED, *options)
+    try:
+        process = netlab(home, *words)
+    finally:
+        inside(cable, 0, "nft", "delete", "table", "inet", "silent")
+    assert process.returncode == 3, process.stderr
+    stated_s = float(re.findall(r"^ready at .*; takes ([\d.]+) s", process.stderr, re.MULTILINE)[0])
+    lines = (home / "silent" / "journal.jsonl").read_text().splitlines()
+    notes = [json.loads(line.partition(" ")[2]) for line in lines]
+    (begun,) = [note for note in notes if note["kind"] == "attempt"]
+    (ended,) = [note for note in notes if note["kind"] == "session-end"]
+    took = datetime.fromisoformat(ended["at"]) - datetime.fromisoformat(begun["at"])
+    assert took.total_seconds() <= stated_s + 2, process.stderr
+    if kind == "latency":
+        assert "no-answer" in process.stderr
+        return
+    place = re.search(
+        r"no-traffic: (\d+) packets(?: of \d+ messages)? left linux-b, (\d+) reached linux-a: "
+        r"dropped in linux-a",
+        process.stderr,
+    )
+    assert place is not None, process.stderr
+    assert int(place[2]) > int(place[1]) / 2
+
+
+def test_a_measurement_without_the_rate_of_the_link_says_what_would_make_the_limit_known(
+    cable: lab.LabState, home: Path
+) -> None:
+    words = ("measure", "linux-a", "linux-b", "--hosts", str(cable.hosts_file), "--seconds", "1")
+    process = netlab(home, *words)
+    assert process.returncode == 0, process.stderr
+    assert "rates of the interfaces: unknown" in process.stderr, "a virtual interface has none"
+    assert "limit unknown, because the interfaces state no rate: give it with --link" in (
+        process.stdout.splitlines()
+    )
+    stated = netlab(home, *words, *STATED)
+    assert "limit unknown" not in stated.stdout
 
 
 def test_netlab_measure_takes_host_names_of_the_ssh_configuration(
@@ -202,11 +273,9 @@ def test_netlab_measure_takes_host_names_of_the_ssh_configuration(
     known_hosts = home / ".ssh" / "known_hosts"
     known_hosts.write_text(cable.ssh_config.with_name("known_hosts").read_text())
     process = netlab(home, "measure", "linux-a", "linux-b", "--print-matrix")
-    if process.returncode == 2:  # the management network is one that both are in as well
-        assert "several networks in common; choose one: --to " in process.stderr
-        to = load_inventory(hosts_file(cable)).host("linux-a").address(None)
-        process = netlab(home, "measure", "linux-a", "linux-b", "--print-matrix", "--to", to)
     assert process.returncode == 0, process.stderr
+    # SSH uses the management network, which both are in as well.
+    assert load_inventory(hosts_file(cable)).host("linux-a").address(None) in process.stdout
     matrix = home / "asked.yaml"
     matrix.write_text(process.stdout)
     assert load_matrix(matrix).pairings == ("linux-a+linux-b",)

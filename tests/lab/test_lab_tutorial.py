@@ -26,10 +26,10 @@ HOSTS = {
 }
 """As the tutorial calls them → as ssh knows them here."""
 SHAPES: dict[str, str] = {
-    "netlab measure lab@": r"bit/s of payload(: [\d.]+ % of the wire ceiling)?[\s\S]*more: netlab",
+    "netlab measure lab@": r" over TCP: [\d.]+ [GM]bit/s[\s\S]*more: netlab",
     "netlab init": r"lab\.yaml: 3 hosts; first\.yaml: a first matrix",
     "netlab plan": r"\d+ cells x 3 trials = \d+ trials",
-    "netlab run": r"mean throughput, Mbit/s",
+    "netlab run": r"limited by",
     "netlab resume": r"report: run1/index\.html",
     "netlab report": r"report: run1/index\.html",
     "netlab compare": r"\S",

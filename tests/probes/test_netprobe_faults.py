@@ -320,10 +320,16 @@ def test_a_blocked_sender_ends_with_a_result_when_stopped(agents: Agents) -> Non
             assert sender.next(sample, "result", "error")["type"] == "result"
 
 
+@pytest.mark.parametrize("ends", ["its deadline", "a stop"])
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_a_receiver_reports_no_traffic_from_a_silent_peer(agents: Agents, protocol: str) -> None:
+def test_a_receiver_reports_no_traffic_from_a_silent_peer(
+    agents: Agents, protocol: str, ends: str
+) -> None:
+    """After a `stop`, which follows the sender's end, it does not wait for its deadline."""
     receiver, _ = agents
-    listening = receiver.start("receive", bind="127.0.0.1", token=TOKEN, proto=protocol, deadline=3)
+    deadline = 3 if ends == "its deadline" else 3 * PATIENCE_S
+    keys = {"bind": "127.0.0.1", "token": TOKEN, "proto": protocol, "deadline": deadline}
+    listening = receiver.start("receive", **keys)
     port = receiver.next(listening)["port"]
     token = bytes.fromhex(TOKEN)
     kind = socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
@@ -333,7 +339,22 @@ def test_a_receiver_reports_no_traffic_from_a_silent_peer(agents: Agents, protoc
             caller.sendall(token + bytes(16))
         else:
             caller.send(struct.pack(">4sBBH16s24x", b"NLPH", 1, 0, 0, token))
+        if ends == "a stop":
+            receiver.ask("stop", test=listening, sent=5)
         assert receiver.next(listening, "error")["error"] == "no-traffic"
+
+
+def test_an_asker_over_tcp_without_any_answer_ends_soon_after_its_window(agents: Agents) -> None:
+    _, asker = agents
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        to = f"127.0.0.1:{listener.getsockname()[1]}"
+        keys = {"kind": "round_trip", "to": to, "token": TOKEN, "deadline": 3 * PATIENCE_S}
+        asking = asker.start("ask", seconds=0.5, **keys)
+        mute, _ = listener.accept()
+        with mute:
+            assert asker.next(asking, "error", "result")["error"] == "no-answer"
 
 
 # ---- what the system refuses (a network namespace whose loopback has an MTU of 1500) ----

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator
 
 import pytest
 from folders import FIXTURES, ROOT
-from made_reports import overview_text
 
 from netlab.findings.analysis import Analysis, load
 from netlab.report.tables.charts import charts as charts_of
@@ -183,11 +181,3 @@ def test_the_committed_lab_report_page_has_all_printed_means_and_its_folder_all_
     assert [mean for mean in MEASURED.values() if mean not in page] == []
     names = {chart.name for chart in charts_of(layout, run.plan.link)[0]}
     assert {path.stem for path in (FOLDER / "charts").iterdir()} >= names
-
-
-def test_the_terminal_overview_of_the_lab_report_prints_means_and_counts_of_cells(
-    run: Analysis,
-) -> None:
-    text = overview_text(run)
-    assert "416 cells: 346 ok, 70 pending" in text
-    assert re.search(r"^WL .* 84\.82 \(12\) +92\.55 \(11\)$", text, re.MULTILINE)

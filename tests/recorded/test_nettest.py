@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from folders import FIXTURES, ROOT
-from made_reports import overview_text, write_undrawn
+from made_reports import write_undrawn
 
 from netlab.cli import cli
 from netlab.errors import MatrixError, UsageError
@@ -154,13 +153,6 @@ def test_the_committed_page_of_nettest_shows_the_figures_of_the_document() -> No
     assert [figure for figure in ("637.61", "12,374,712", "99.78") if figure not in text] == []
 
 
-def test_the_terminal_overview_of_nettest_prints_its_repeats_and_byte_rates(run: Analysis) -> None:
-    text = overview_text(run)
-    assert "3 cells, 35 trials: 35 ok" in text
-    assert re.search(r"^elapsed, s +63\.74 .* 63\.761 ", text, re.MULTILINE)
-    assert "12,374,712" in text
-
-
 def test_an_empty_time_in_an_imported_table_is_a_pending_trial_with_a_reason(
     tmp_path: Path,
 ) -> None:
@@ -214,11 +206,11 @@ def test_a_repeated_trial_in_a_table_of_repeats_is_refused() -> None:
         parse(HEADER + "tcp_ping,64,10,1,1.0,\n" * 2, "t.csv", FORM)
 
 
-def test_the_import_command_writes_a_run_of_repeats_and_prints_its_tables(tmp_path: Path) -> None:
+def test_the_import_command_writes_a_run_of_repeats_and_prints_its_answer(tmp_path: Path) -> None:
     words = ["import", "repeats", str(TABLE), "--into", str(tmp_path / "run"), "--mss", "1448"]
     outcome = CliRunner().invoke(cli, [*words, "--hops", "1", "--pairing", "WL"])
     assert outcome.exit_code == 0, outcome.output
-    assert "WL, TCP 1448, round trips: repeat by repeat" in outcome.output
+    assert "Mean round trip: 637.6 ± 2.0 µs" in outcome.output
     assert load(tmp_path / "run").plan.link == Link(1e8, 1500, hops=1)
     wrong = CliRunner().invoke(cli, [*words, "--pairing", "linux"])
     assert isinstance(wrong.exception, UsageError)

@@ -13,7 +13,7 @@ from netlab.ethernet import Link
 from netlab.report import in_tables
 from netlab.report.draw.plot import drawn_each
 from netlab.report.draw.style import PAGE_WIDE
-from netlab.report.sections.pairs import INSIDE, NOT_REQUESTED, ONE_EACH, part
+from netlab.report.sections.pairs import INSIDE, NOT_REQUESTED, part
 from netlab.report.tables.elements import HeatMap, Part, Table, TableCell
 from netlab.trial.record import Record, Value
 
@@ -133,7 +133,7 @@ def test_one_trial_in_each_direction_gives_no_verdict_on_the_directions() -> Non
     (line,) = sheet.lines
     assert line.label == "a ↔ b"
     assert [cell.text for cell in line.places[:2]] == ["30.00 Mbit/s", "90.00 Mbit/s"]
-    assert line.places[-1].text == ONE_EACH
+    assert line.places[-1].text == "cannot tell: one pair of trials has no interval (n = 1)"
 
 
 def test_only_directions_that_differ_beyond_noise_are_called_different_and_come_first() -> None:
@@ -264,10 +264,12 @@ def test_rates_within_one_machine_make_no_pair_over_the_cable_look_slow() -> Non
     assert all("with others" not in text.lower() for _, text in sheet.footnotes)
 
 
-def test_only_pairings_by_letter_are_in_the_tables_and_they_have_no_pair_section() -> None:
+def test_pairs_are_in_the_tables_of_pairings_unless_they_are_a_mesh() -> None:
     letters, names = reading("LL", 90.0), reading("a+b", 90.0)
     assert part([letters], LINK, imported=False) is None
-    assert in_tables([letters, names]) == [letters]
+    assert in_tables([letters, names]) == [letters, names]
+    mesh = [reading(pairing, 90.0) for pairing in ("a+b", "b+c", "c+a")]
+    assert in_tables([letters, *mesh]) == [letters]
 
 
 @pytest.mark.parametrize("hosts", [2, 60])

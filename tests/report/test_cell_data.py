@@ -20,15 +20,13 @@ from made_readings import (
     plan_of,
     planned,
     result,
-    round_trip_run,
 )
 
 from netlab.findings.analysis import Analysis, load
 from netlab.kinds.latency_under_load.phases import interval_rates
 from netlab.report.language import Wording
 from netlab.report.page.cell_data import PIECE_CHARACTERS, Piece, cells_of, packed, script_json
-from netlab.report.page.first import opening
-from netlab.report.page.small_charts import MAX_LINES, CellFinding, small_charts
+from netlab.report.page.small_charts import MAX_LINES, CellFinding, findings_by_cell, small_charts
 from netlab.store.plan import PlannedCell
 
 LIMITS = FIXTURES / "limits-linux"
@@ -293,54 +291,15 @@ def test_a_cell_chart_draws_a_limited_number_of_trials(make: Make) -> None:
     assert len(cell_data["trials"]) == 20
 
 
-# The first sentences
-
-
-def test_the_page_introduction_names_the_kind_of_test_the_varied_settings_and_the_pairing(
-    make: Make,
-) -> None:
-    run = make(*round_trip_run(3))
-    subject, variation, pairing, period = opening(run.plan, run.trials)[:4]
-    assert (
-        subject
-        == "Measured: the time of round trips over UDP, messages of 18 to 1,472 bytes (2 sizes)."
-    )
-    assert "server’s receive call (blocking, spinning)" in variation
-    assert pairing == "Between: pairing LL, server first: L Linux."
-    sized = [planned("stream", socket_buffer_bytes=size) for size in (16384, 32768, 65536)]
-    records = [result(cell, 1, {"throughput_bit_per_s": 1e6}) for cell in sized]
-    size_run = make(plan_of(sized, 1), records)
-    assert "Varied: 3 socket buffers (16 KiB to 64 KiB)." in opening(size_run.plan, size_run.trials)
-    assert period == "Each cell 3 times, on 2026-01-31 from 12:01 to 12:03 UTC."
-
-
-def test_the_page_introduction_of_an_import_names_the_document_and_no_time(make: Make) -> None:
-    cell = planned("stream")
-    plan = plan_of([cell], 1, source="table.csv")
-    run = make(plan, [result(cell, 1, {"throughput_bit_per_s": 1e6}, started_at="")])
-    text = " ".join(opening(run.plan, run.trials))
-    assert text.startswith("Printed in a document: the throughput of streams over UDP")
-    assert "Each cell once." in text
-
-
-def test_the_page_introduction_counts_trials_without_a_result_by_status(make: Make) -> None:
-    cells = streams(3)
-    records = [result(cells[0], 1, {"throughput_bit_per_s": 1e6}), failure(cells[1])]
-    run = make(plan_of(cells, 1), records)
-    assert opening(run.plan, run.trials)[-1] == (
-        "1 of 3 trials have a result, 1 failed and 1 pending; the footnote of a blank states why."
-    )
-
-
-def test_the_page_introduction_counts_named_hosts_without_listing_the_hosts(make: Make) -> None:
-    cells = [
-        planned("stream", pairing) for pairing in ("nas+laptop", "laptop+nas", "nas+guest@tap")
-    ]
-    run = make(
-        plan_of(cells, 1), [result(cell, 1, {"throughput_bit_per_s": 1e6}) for cell in cells]
-    )
-    lines = opening(run.plan, run.trials)
-    assert "Between: 3 pairs of 3 hosts, each named server first." in lines
+def test_a_finding_about_several_cells_says_in_each_that_its_figures_are_of_all() -> None:
+    run = load(FIXTURES / "limits-linux")
+    assert {len(finding.cells) > 1 for finding in run.findings if finding.cells} == {True, False}
+    for cell, shown in findings_by_cell(run).items():
+        own = [finding for finding in run.findings if cell in finding.cells]
+        for words, finding in zip(shown, own, strict=True):
+            number = len(finding.cells)
+            said = words.sentence.endswith(f" These figures are of {number} cells.")
+            assert said == (number > 1)
 
 
 # Loss and CPU

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from made_parts import Make, part_of, place, why
 from made_readings import MATRIX, failure, of_round_trips, plan_of, planned, result, round_trip_run
 
+from netlab.compare.align import AlignedPair, judge_groups
 from netlab.experiment.cells import Comparison
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import comparisons, parts_of
 from netlab.report.tables.elements import Part
 from netlab.store.plan import Plan
+from netlab.trial.column import Quantity
 from netlab.trial.record import Record
 
 
@@ -164,3 +169,69 @@ def scattered(baseline: Sequence[int], contender: Sequence[int]) -> tuple[Plan, 
         for trial, us in enumerate(times, start=1)
     ]
     return plan_of(cells, len(baseline)), records
+
+
+# The first lines of the report
+
+THROUGHPUT = Quantity("throughput", "Mbit/s", 1e6, "more", "less", lambda _: None)
+
+
+def without_difference(trials: Sequence[int]) -> list[AlignedPair]:
+    """Two cells for each number of trials, whose figures differ by noise alone."""
+    noise = ((100.0, 104.0, 102.0), (102.0, 100.0, 104.0))
+    return [
+        AlignedPair(
+            label=f"TCP {number}",
+            cells=(f"old {number}", f"new {number}"),
+            quantity=THROUGHPUT,
+            baseline=dict(enumerate(noise[0][:count])),
+            contender=dict(enumerate(noise[1][:count])),
+            paired=True,
+        )
+        for number, count in enumerate(trials)
+    ]
+
+
+def answers_to(*groups: list[AlignedPair]) -> list[str]:
+    asked = [
+        Comparison(f"question {number}", {"streams": 1}, {"streams": 4})
+        for number in range(len(groups))
+    ]
+    verdicts = tuple(zip(asked, judge_groups(groups), strict=True))
+    return [str(line.sentence) for line in comparisons.answers(verdicts)]
+
+
+def test_an_answer_counts_the_compared_pairs_of_cells_and_says_why_others_were_not() -> None:
+    assert answers_to(without_difference([3] * 4 + [1] * 12)) == [
+        "question 0: throughput without a significant difference in any of 4 pairs of cells, "
+        "not compared: 12 with one pair of trials each"
+    ]
+    assert answers_to(without_difference([3, 3]), without_difference([3, 0, 0])) == [
+        "No significant difference in any pair of cells: question 0 (throughput, 2 pairs); "
+        "question 1 (throughput, 1 pair, not compared: 2 without a pair of trials with figures)"
+    ]
+
+
+@given(st.lists(st.lists(st.sampled_from([0, 1, 3]), min_size=2, max_size=9), min_size=1))
+def test_answers_never_count_a_pair_of_cells_that_was_not_compared(
+    trials: list[list[int]],
+) -> None:
+    lines = answers_to(*map(without_difference, trials))
+    for number, counts in enumerate(trials):
+        (line,) = [line for line in lines if re.search(rf"\bquestion {number}\b", line)]
+        (part,) = re.findall(rf"question {number}(?: \((.*?)\)(?=; question|$)|: (.*))", line)
+        text = "".join(part)
+        compared = re.findall(r"(?:any of|difference in|throughput,) (\d+) pair", text)
+        assert compared == ([str(counts.count(3))] if 3 in counts else [])
+        assert ("compared in no pair of cells" in text) == (3 not in counts)
+        for count, words in ((1, "with one pair of trials"), (0, "without a pair of trials")):
+            assert re.findall(rf"(\d+) {words}", text) == [str(counts.count(count))] * (
+                count in counts
+            )
+        assert ("significant" in line) == (3 in counts)
+
+
+def test_the_table_of_a_comparison_names_its_means(make: Make) -> None:
+    (sheet,) = compare(make(*scattered([100, 400], [100, 400])), **RECEIVE).sheets
+    assert "mean round trip, geometric mean, baseline server" in sheet.title
+    assert place(sheet, "UDP 18", "baseline").value == pytest.approx(200)

@@ -56,6 +56,7 @@ FACTORS: Mapping[str, Mapping[str, Decimal]] = {
     "ns": _times(9),
     "1/s": {"1/s": Decimal(1), "/s": Decimal(1), "k/s": Decimal(1000)},
     "ppm": {"ppm": Decimal(1)},
+    "s/Gbit": {"s/Gbit": Decimal(1)},
     "": {},
 }
 """netlab's unit → unit in a table → how many of netlab's units equal the unit in the table.

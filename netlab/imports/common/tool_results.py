@@ -65,12 +65,16 @@ PERCENTILES = {share: f"rtt_p{share.replace('.', '_')}_ns" for share in _SHARES}
 """Percentage of the round trips → the column of the time that it does not exceed."""
 
 SYSTEM_ERRORS: Mapping[str, str] = {
-    "connection refused": "connect-refused",
+    "refused": "connect-refused",
     "no route to host": "unreachable",
-    "network is unreachable": "unreachable",
+    "unreachable": "unreachable",
     "timed out": "connect-timeout",
-    "address already in use": "address-in-use",
+    "already in use": "address-in-use",
+    "cannot assign": "address-not-available",
     "connection reset": "peer-vanished",
+    "broken pipe": "peer-vanished",
+    "message too long": "message-too-long",
+    "permission denied": "permission-denied",
 }
 """Words of operating systems that any tool may print in an error → the reason."""
 
@@ -330,8 +334,11 @@ def reason_of_error(error: str, reasons: Mapping[str, str]) -> str:
 
 
 def requested(**settings: Value | None) -> dict[str, Value]:
-    """The settings that are stated: tools print 0, or nothing, for what is not set."""
-    return {name: value for name, value in settings.items() if value}
+    """The settings that are stated: tools print 0, or nothing, for what is not set. Only of a
+    switch and of a warm-up 0 is a value.
+    """
+    off = {"nodelay", "warm_up_s"}
+    return {n: value for n, value in settings.items() if value or (n in off and value is not None)}
 
 
 def measured(flow: str = "", /, **values: Value | None) -> dict[str, Value]:

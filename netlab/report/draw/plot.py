@@ -17,6 +17,7 @@ from netlab.report.draw.diagram import diagram_of
 from netlab.report.draw.heat_map import heat_map_of, strip_of
 from netlab.report.draw.style import FAMILY, GRID, INK, PAGE_WIDE, QUIET, Format
 from netlab.report.tables.elements import Chart, HeatMap, Strip
+from netlab.results.labels import setting_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,6 +69,8 @@ _PATH = re.compile(r' d="[^"]*"')
 _NUMBERS = re.compile(r"scale\([^)]*\)|-?\d+\.\d{3,}")
 _PLAIN = " !'()*+,-./:;<=>@[]^_`{|}~?"
 """Characters that need no escape in a data URL between double quotes."""
+_OF_A_CELL = frozenset({"cell", "pairing", "test", "protocol"})
+"""Columns of a summary that are no settings."""
 WIDE = 100
 """From this ratio of the largest x to the smallest x upwards, the x axis is logarithmic."""
 
@@ -166,53 +169,63 @@ def drawing_address(svg: bytes) -> str:
     return "data:image/svg+xml," + quote(text.replace("'", "&#39;").replace('"', "'"), _PLAIN)
 
 
-def quick_plot(summary: Frame, x: str, hue: str, y: str | None) -> Axes:
-    """Draw means over the column ``x``, a line for each value of the column ``hue``.
+def quick_plot(summary: Frame, x: str | None, hue: str, y: str | None) -> Axes:
+    """Draw means over the column ``x``, a line for each value of ``hue`` and each kind of test.
 
-    ``summary``: the result of ``netlab.results.frame.summary_of``. Bars are 95 % intervals. If
-    several cells have the same ``x`` and ``hue``, the mean of these cells is drawn, without a bar,
-    and the title names the settings in which they differ. Raises ValueError for an unknown column
-    or quantity, and if there is no result.
+    ``summary``: the result of ``netlab.results.frame.summary_of``. ``x`` is by default the first
+    setting that varies. Bars are 95 % intervals. If several cells have the same place in a line,
+    the mean of these cells is drawn, without a bar, and the title names the settings in which they
+    differ. Raises ValueError for an unknown column or quantity, and if there is no result.
     """
     import matplotlib.pyplot as plt
 
-    if summary.empty:
+    rows: Any = summary.dropna(subset=["mean"])
+    if rows.empty:
         raise ValueError("there is no result to draw")
     columns = [name for name in summary.columns if name not in ("n", "mean", "low", "high", "unit")]
     for name in (x, hue):
-        if name not in columns:
+        if name is not None and name not in columns:
             raise ValueError(f"{name!r} is no column to draw by; there are {', '.join(columns)}")
-    quantities = list(dict.fromkeys(summary["quantity"]))
+    quantities = list(dict.fromkeys(rows["quantity"]))
     if y is not None and y not in quantities:
         raise ValueError(f"{y!r} was not measured; there are {', '.join(quantities)}")
-    rows = summary[summary["quantity"] == (y or quantities[0])].dropna(subset=[x])
-    _, axes = plt.subplots()
-    for level, own in rows.groupby(hue, sort=False, dropna=False):
-        line: Any = own
+    rows = rows[rows["quantity"] == (y or quantities[0])]
+    several = [name for name in columns if rows[name].nunique(dropna=False) > 1]
+    x = x or next((name for name in several if name not in _OF_A_CELL), "message_bytes")
+    keys = [hue, "test"] if "test" in several and "test" not in (x, hue) else [hue]
+    is_number = rows[x].dtype in ("Int64", "Float64")
+    if is_number:
+        rows = rows.sort_values(x, kind="stable")
+        is_number = rows[x].notna().all()
+    in_words = {*keys} if is_number else {x, *keys}
+    rows = rows.assign(
+        **{name: rows[name].astype("string").fillna(setting_value(name, None)) for name in in_words}
+    )
+    axes: Any = plt.subplots()[1]
+    if not is_number:
+        axes.xaxis.update_units([*dict.fromkeys(rows[x])])  # words in the order of the rows
+    for level, own in rows.groupby(keys, sort=False):
+        line = own
         if line[x].duplicated().any():
             # Several cells with the same x are drawn as one mean, which has no interval.
             pooled = line.groupby(x, as_index=False, sort=False)["mean"].mean()
             line = pooled.assign(low=None, high=None)
-        line = line.sort_values(x)
         means = line["mean"].astype(float)
         # A mean of fewer than three trials has no interval, so it has no bar.
-        below = (means - line["low"].astype("Float64").fillna(means)).astype(float)
-        above = (line["high"].astype("Float64").fillna(means) - means).astype(float)
-        places = line[x].astype(str if line[x].dtype == "string" else float)
-        bars = [below, above]
-        axes.errorbar(places, means, yerr=bars, marker="o", capsize=3, label=str(level))
-    first = rows.iloc[0]
-    unit = f", {first['unit']}" if first["unit"] else ""
-    others = [name for name in columns if name not in (x, hue, "quantity")]
-    others = [name for name in others if rows.groupby([x, hue])[name].nunique().max() > 1]
+        low, high = (line[name].astype("Float64").fillna(means) for name in ("low", "high"))
+        bars = [(means - low).astype(float), (high - means).astype(float)]
+        places = line[x].astype(float if is_number else str)
+        axes.errorbar(places, means, yerr=bars, marker="o", capsize=3, label=", ".join(level))
+    groups = rows.groupby([*dict.fromkeys((x, *keys))])
+    others = [name for name in several if name not in (x, *keys, "cell")]
+    others = [name for name in others if groups[name].nunique(dropna=False).max() > 1]
     if others:
         axes.set_title(f"means over {', '.join(others)}")
     axes.set_xlabel(x)
-    axes.set_ylabel(f"{first['quantity']}{unit}")
-    axes.set_ylim(bottom=0)
-    places = rows[x]
-    if places.dtype != "string" and places.min() > 0 and places.max() >= WIDE * places.min():
+    axes.set_ylabel(", ".join(filter(None, rows[["quantity", "unit"]].iloc[0])))
+    axes.set_ylim(bottom=None if rows["mean"].min() < 0 else 0)
+    if is_number and rows[x].min() > 0 and rows[x].max() >= WIDE * rows[x].min():
         axes.set_xscale("log", base=2)
-    axes.legend(title=hue)
+    axes.legend(title=", ".join(keys))
     picture: Axes = axes
     return picture

@@ -19,15 +19,24 @@ from typing import TYPE_CHECKING, Any
 from netlab.ethernet import Link
 from netlab.kinds.latency_under_load.phases import short
 from netlab.messages import Message, _, counted, joined
-from netlab.report.first_picture.scenes import FirstPicture
+from netlab.report.first_picture import FirstPicture
 from netlab.report.language import Wording
 from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
 from netlab.report.page.coverage import environment
-from netlab.report.page.first import downloads, opening, strip
+from netlab.report.page.first import downloads, overrides, strip
 from netlab.report.page.small_charts import findings_by_cell
 from netlab.report.sections import FirstLines
-from netlab.report.tables.elements import AnswerLine, Chart, Curve, GridTable, HeatMap, Part, Strip
+from netlab.report.tables.elements import (
+    AnswerLine,
+    Chart,
+    Curve,
+    GridTable,
+    HeatMap,
+    Part,
+    Strip,
+    Table,
+)
 from netlab.report.tables.tables import TableSection
 from netlab.report.text.summary import leading, sentences_of
 from netlab.results.run import Run
@@ -52,6 +61,8 @@ SCRIPTS = (
 
 FOLDER, KEY = "{folder}", "{key}"
 """Placeholders that the script replaces by the run's folder and the cell's key."""
+_OTHERWISE = ("every-host-with-every-other",)
+"""Sections with the figures of cells that are in no table of a pairing."""
 INVENTORY = "HOSTS.yaml"
 """Placeholder for the inventory (the file that describes the hosts), if the run names none."""
 
@@ -73,6 +84,8 @@ class Contents:
     cells: Callable[[], str]
     """Returns the data of all cells for the script, see ``cells_json``. Called last."""
     lines: FirstLines
+    answer_tables: tuple[Table, ...]
+    """The tables of the answer, in the page's language."""
     pictures: tuple[FirstPicture, ...]
     files: frozenset[str]
     to_run: str = ""
@@ -150,17 +163,21 @@ def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str,
         """Key of the line's main cell, and anchors of a section and a chart; empty if none."""
         cell = answer.cells[0] if answer.cells else ""
         section = answer.section if answer.section in sections else grids.get(cell, "")
+        section = section or next((name for name in sections if name in _OTHERWISE), "")
         if section == answer.section and answer.table:
             section = f"{section}-{answer.table}"
         matches = (f"chart-{n}" for n in charts if answer.chart and n.startswith(answer.chart))
         return {"cell": cell, "section": section, "chart": next(matches, "")}
 
     return {
-        "answers": [(line, target(line)) for line in lines.answers],
+        "answers": [(line, target(line)) for line in lines.answer.verdicts],
+        "answer_tables": contents.answer_tables,
+        "advices": lines.answer.advices,
         "compared": [(line, target(line)) for line in lines.comparisons],
-        "warnings": [(line, target(line)) for line in lines.warnings],
+        "warnings": [(line, target(line)) for line in lines.answer.warnings],
         "first_pictures": contents.pictures,
         "facts": strip(run, contents.records, hosts),
+        "overrides": overrides(run),
         "downloads": downloads(run, contents.files, contents.to_run),
         "kept": {contents.to_run + name for name in _KEPT},
     }
@@ -171,7 +188,6 @@ def _sentences(contents: Contents) -> dict[str, Any]:
     run, records = contents.run, contents.records
     return {
         "plan": run.plan,
-        "opening": joined(" ", opening(run.plan, records)),
         "leading": leading(run),
         "imported": run.plan.source is not None,
         "summary": coverage.summary(records),
@@ -346,8 +362,8 @@ def repeat_words(run: Run) -> tuple[str, ...]:
     if any(note.kind == "asked" for note in run.stored.notes):
         return ("netlab", "resume", FOLDER, *again)
     # An older run: all options of its last session except the inventory, which it did not record.
-    overrides = run.sessions[-1].get("overrides") if run.sessions else None
-    options = overrides.items() if isinstance(overrides, dict) else ()
+    changed = run.sessions[-1].get("overrides") if run.sessions else None
+    options = changed.items() if isinstance(changed, dict) else ()
     return (
         *("netlab", "run", f"{FOLDER}/matrix.yaml", "--hosts", INVENTORY, "--into", FOLDER),
         *(word for name, value in options for word in ("--set", f"{name}={value}")),

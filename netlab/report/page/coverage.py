@@ -16,7 +16,7 @@ from netlab.report.tables.elements import TableLine
 from netlab.results.labels import as_words, setting_name, setting_value
 from netlab.results.layout import level, levels_of
 from netlab.terminal import printable
-from netlab.trial.record import STATUSES, Record, Status
+from netlab.trial.record import STATUSES, Record, Status, grouped
 from netlab.units import plain_figures
 
 if TYPE_CHECKING:
@@ -119,10 +119,8 @@ def by_status(numbers: Mapping[Status, int]) -> list[Message]:
 
 def blanks(records: Iterable[Record]) -> tuple[Blank, ...]:
     """The reasons why trials have no result, the most frequent reason first."""
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        if record.status != Status.OK:
-            groups.setdefault(record.why_blank, []).append(record)
+    without = (record for record in records if record.status != Status.OK)
+    groups = grouped(without, lambda record: record.why_blank)
     reasons = []
     for sentence, group in sorted(groups.items(), key=lambda item: -len(item[1])):
         details = tuple(dict.fromkeys(record.detail for record in group if record.detail))

@@ -68,7 +68,9 @@ def findings_by_cell(run: Analysis) -> dict[str, tuple[CellFinding, ...]]:
     index = RunIndex(run)
     by_cell: dict[str, list[CellFinding]] = {}
     for finding in run.findings:
-        words = sentence(finding, index)
+        words, number = sentence(finding, index), len(finding.cells)
+        if number > 1:
+            words = _("{words} These figures are of {number} cells.", words=words, number=number)
         advice = _("{statement}.", statement=sentence_case(finding.advice))
         for cell in finding.cells:
             trials = tuple(trial for key, trial in finding.trials if key == cell)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netlab.experiment.hosts import is_by_name
 from netlab.kinds import KINDS
 from netlab.messages import _, joined, sentence_case
+from netlab.report.answer import RunAnswer, answer_of
 from netlab.report.sections import (
     comparisons,
     findings,
@@ -23,24 +23,15 @@ from netlab.report.sections import (
 )
 from netlab.report.sections.comparisons import JudgedComparisons
 from netlab.report.tables.elements import AnswerLine, Part, table
-from netlab.report.text import summary
-from netlab.report.text.phrases import spanned
-from netlab.results.labels import figure
+from netlab.results.layout import meshed
 from netlab.results.quantities import names_of
 from netlab.trial.figures import FigureColumn, Trials, in_unit, mean_of_all, trials_shown
 from netlab.trial.record import Record, by_cell, grouped
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
-    from netlab.results.layout import Layout
-
-MOST_WARNINGS = 3
-MOST_BESIDE = 4
-"""Maximum number of comparisons and warnings together. If there are more, warnings are left out,
-but the most important warning is always shown."""
 
 PartsOf = Callable[["Analysis", Sequence[Record]], Iterable[Part | None]]
-AnswersOf = Callable[["Analysis", Sequence[Record], "Layout"], Iterable[AnswerLine]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +39,6 @@ class Topic:
     """What the report has about some kinds of test, or about all of them."""
 
     parts: PartsOf
-    answers: AnswersOf = lambda _run, _records, _layout: ()
     tests: tuple[str, ...] = ()
     """The kinds of test; empty for all."""
 
@@ -59,11 +49,6 @@ class Topic:
 
 def _imported(run: Analysis) -> bool:
     return run.plan.source is not None
-
-
-def _by_system(records: Sequence[Record]) -> list[Record]:
-    """The records of pairings of systems. The lines of named hosts are those of their pairs."""
-    return [record for record in records if not is_by_name(record.pairing)]
 
 
 def _others(records: Sequence[Record]) -> list[Record]:
@@ -101,65 +86,23 @@ def _plain_parts(records: Sequence[Record]) -> list[Part]:
     return sections
 
 
-def _plain_answers(records: Sequence[Record]) -> list[AnswerLine]:
-    """A line for each headline figure: its least and its greatest value."""
-    lines = []
-    for test, own in grouped(records, lambda record: record.test).items():
-        for quantity in KINDS[test].figure_columns().values():
-            values = {
-                record.cell: value
-                for record in own
-                if (value := quantity.in_unit(record)) is not None
-            }
-            if values:
-                span = spanned(figure(min(values.values())), figure(max(values.values())))
-                sentence = _(
-                    "{quantity}: {figures} {unit}",
-                    quantity=sentence_case(quantity.name),
-                    figures=span,
-                    unit=quantity.unit,
-                )
-                lines.append(AnswerLine(sentence, tuple(values), test.replace("_", "-")))
-    return lines
-
-
-STREAMS = Topic(
-    lambda _run, records: [streams.loss_and_cpu(records)],
-    lambda run, _records, layout: streams.answers(layout, run.plan.link),
-    tests=("stream",),
-)
 TOPICS = (
     Topic(
-        lambda run, records: [pairs.part(records, run.plan.link, imported=_imported(run))],
-        lambda _run, records, _layout: pairs.answers(records),
+        lambda run, records: [pairs.part(meshed(records), run.plan.link, imported=_imported(run))]
     ),
     Topic(lambda _run, records: [trial_times.together(records)]),
     Topic(lambda run, _records: findings.findings_and_limits(run)),
     Topic(
         lambda run, records: round_trips.parts(records, run.plan.link, imported=_imported(run)),
-        lambda _run, records, _layout: round_trips.answers(_by_system(records)),
         tests=("round_trip", "connect"),
     ),
     Topic(
-        lambda run, records: [latency_under_load.part(run, records)],
-        lambda _run, records, _layout: latency_under_load.answers(records),
-        tests=("latency_under_load",),
+        lambda run, records: [latency_under_load.part(run, records)], tests=("latency_under_load",)
     ),
-    Topic(
-        lambda run, records: [payloads.part(records, run.plan.link)],
-        lambda run, records, _layout: payloads.answers(_by_system(records), run.findings),
-        tests=("payload_search",),
-    ),
-    Topic(
-        lambda _run, records: [throughput_search.part(records)],
-        lambda _run, records, _layout: throughput_search.answers(_by_system(records)),
-        tests=("throughput_search",),
-    ),
-    Topic(
-        lambda _run, records: _plain_parts(_others(records)),
-        lambda _run, records, _layout: _plain_answers(_by_system(_others(records))),
-    ),
-    STREAMS,
+    Topic(lambda run, records: [payloads.part(records, run.plan.link)], tests=("payload_search",)),
+    Topic(lambda _run, records: [throughput_search.part(records)], tests=("throughput_search",)),
+    Topic(lambda _run, records: _plain_parts(_others(records))),
+    Topic(lambda _run, records: [streams.loss_and_cpu(records)], tests=("stream",)),
     Topic(lambda run, records: [comparisons.requested(run.plan.matrix_text, records)]),
     Topic(_repeats),
     Topic(lambda _run, records: [trial_times.drift(records)]),
@@ -174,30 +117,15 @@ def parts_of(run: Analysis, records: Sequence[Record]) -> tuple[Part, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FirstLines:
-    """The lines at the top of the page."""
+    """What the report has first."""
 
-    answers: tuple[AnswerLine, ...]
+    answer: RunAnswer
     comparisons: tuple[AnswerLine, ...]
-    warnings: tuple[AnswerLine, ...]
+    """Of the comparisons that the matrix requests."""
     judged: JudgedComparisons
 
 
-def first_lines(run: Analysis, records: Sequence[Record], layout: Layout) -> FirstLines:
-    """The results: those of streams, then those of the other topics; no lines for an empty run.
-
-    ``layout`` arranges the records of streams, except the streams between named hosts, in tables.
-    """
-    topics = sorted(TOPICS, key=lambda topic: topic is not STREAMS)
-    answers = [
-        line for topic in topics for line in topic.answers(run, topic.records_of(records), layout)
-    ]
+def first_lines(run: Analysis, records: Sequence[Record]) -> FirstLines:
+    """The answer of the run, and its comparisons; without lines for an empty run."""
     verdicts = comparisons.judged_of(run.plan.matrix_text, records)
-    of_comparisons = sum(bool(rows) for _comparison, rows in verdicts)
-    most_warnings = min(MOST_WARNINGS, max(1, MOST_BESIDE - of_comparisons))
-    warnings = summary.leading_warnings(run)[:most_warnings]
-    return FirstLines(
-        tuple(answers),
-        comparisons.answers(verdicts),
-        tuple(AnswerLine(sentence, cells, summary.NAME) for sentence, cells in warnings),
-        verdicts,
-    )
+    return FirstLines(answer_of(run), comparisons.answers(verdicts), verdicts)

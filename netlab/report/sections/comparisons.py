@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from netlab.compare.align import Judged, align_cells, judge_groups
 from netlab.errors import MatrixError
 from netlab.experiment.cells import Comparison
-from netlab.messages import _, joined, sentence_case
+from netlab.messages import _, counted, joined, sentence_case
 from netlab.report.tables.elements import AnswerLine, Part, Table, table
 from netlab.report.text.phrases import listed, spanned
 from netlab.results.labels import figure, setting
@@ -115,31 +115,31 @@ def sheet(title: str, sides: str, rows: Sequence[Judged]) -> Table:
     """A line for each pair of cells and quantity. Trials are paired in all ``rows`` or in none."""
     quantities = list(dict.fromkeys(row.aligned.quantity.name for row in rows))
     several = len(quantities) > 1
-    subject = quantities[0] if len(quantities) == 1 else _("mean")
+    subject = [*([] if several else quantities), _("geometric mean")]
     paired = all(row.aligned.paired for row in rows)
-
-    def words(row: Judged) -> str:
-        aligned, taken_back = row.aligned, row.taken_back
-        return in_words(row.verdict, aligned.quantity, taken_back=taken_back, paired=aligned.paired)
-
-    columns: list[FigureColumn[Judged]] = [
-        FigureColumn(_("baseline"), lambda row: _mean_of_side(row, 0)),
-        FigureColumn(_("contender"), lambda row: _mean_of_side(row, 1)),
-        FigureColumn(_("ratio"), lambda row: row.verdict.ratio, decimals=3),
-        FigureColumn(_("95 % interval"), lambda row: interval_words(row.verdict)),
-        FigureColumn(_("pairs") if paired else _("trials"), _count),
-        FigureColumn(_("in words"), words),
-    ]
     labels = [
         joined(", ", [row.aligned.label, *([row.aligned.quantity.name] if several else [])])
         for row in rows
     ]
     return table(
-        joined(": ", [title, joined(", ", [subject, sides])]),
+        joined(": ", [title, joined(", ", [*subject, sides])]),
         _("cell"),
-        columns,
+        columns_of(_("baseline"), _("contender"), paired=paired),
         [(label, "", row) for label, row in zip(labels, rows, strict=True)],
     )
+
+
+def columns_of(one: str, other: str, *, paired: bool) -> list[FigureColumn[Judged]]:
+    """The columns of two compared sides: geometric means, ratio, interval, trials, verdict.
+    ``one`` and ``other``: headings of baseline and contender."""
+    return [
+        FigureColumn(one, lambda row: _mean_of_side(row, 0)),
+        FigureColumn(other, lambda row: _mean_of_side(row, 1)),
+        FigureColumn(_("ratio"), lambda row: row.verdict.ratio, decimals=3),
+        FigureColumn(_("95 % interval"), lambda row: interval_words(row.verdict)),
+        FigureColumn(_("pairs") if paired else _("trials"), _count),
+        FigureColumn(_("in words"), words_of),
+    ]
 
 
 def _mean_of_side(row: Judged, side: int) -> Shown:
@@ -170,7 +170,7 @@ def _sentences(comparison: Comparison, rows: Sequence[Judged]) -> list[str]:
             words = [
                 _(
                     "{difference} for {cell}",
-                    difference=in_words(row.verdict, quantity, taken_back=row.taken_back),
+                    difference=words_of(row),
                     cell=row.aligned.label,
                 )
                 for row in pairs
@@ -185,28 +185,24 @@ def _sentences(comparison: Comparison, rows: Sequence[Judged]) -> list[str]:
     return sentences
 
 
-def in_words(
-    verdict: Verdict, quantity: Quantity, *, taken_back: bool = False, paired: bool = True
-) -> str:
-    """A verdict in words, such as ``20 % longer (+18 to +22 %)`` or ``inconclusive (…)``.
-
-    ``taken_back``: whether the correction for all comparisons withdrew the verdict "different".
-    """
+def words_of(row: Judged) -> str:
+    """A verdict in words, such as ``20 % longer (+18 to +22 %)`` or ``inconclusive (…)``."""
+    verdict, paired = row.verdict, row.aligned.paired
     if verdict.ratio is None:
         return _NO_PAIR if paired else _NO_TRIAL
     if verdict.verdict == "cannot tell" or verdict.low is None or verdict.high is None:
         return _ONE_PAIR if paired else _ONE_TRIAL
     between = _between(verdict.ratio, verdict.low, verdict.high)
     if verdict.verdict == "different":
-        difference = ratio_words(verdict.ratio, quantity)
+        difference = ratio_words(verdict.ratio, row.aligned.quantity)
         return _("{difference} ({interval})", difference=difference, interval=between)
     if verdict.verdict == "same within the margin":
         margin = format_share(verdict.margin)
         return _("equivalent within ±{margin} ({interval})", margin=margin, interval=between)
     least = verdict.smallest_ratio
-    if taken_back or least is None:
+    if row.taken_back or least is None:
         many = _("inconclusive among so many comparisons ({interval})", interval=between)
-        return many if taken_back else _("inconclusive ({interval})", interval=between)
+        return many if row.taken_back else _("inconclusive ({interval})", interval=between)
     multiple = _("{times} times", times=f"{least:.1f}")
     return _(
         "inconclusive ({interval}; four of five such runs would show {least} or more)",
@@ -258,6 +254,11 @@ _NO_PAIR = _("cannot tell: there is no pair of trials with a figure")
 _NO_TRIAL = _("cannot tell: there is no trial with a figure on both sides")
 _ONE_PAIR = _("cannot tell: one pair of trials has no interval (n = 1)")
 _ONE_TRIAL = _("cannot tell: a side with one trial has no interval (n = 1)")
+_WHY_NOT = (
+    _("{number} without a pair of trials with figures"),
+    _("{number} with one pair of trials each"),
+)
+"""Number of the pairs of trials → why two cells were not compared."""
 _METHOD = _(
     "Trials with the same number are compared with each other, on logarithms, by Student’s t. The "
     "ratio is contender / baseline, of geometric means. “Different” holds for all comparisons of "
@@ -283,10 +284,21 @@ def answers(verdicts: JudgedComparisons) -> tuple[AnswerLine, ...]:
 
 
 def _shows_nothing(rows: Sequence[Judged]) -> bool:
-    """Whether no pair of cells differs, and each quantity has several pairs."""
-    numbers = Counter(row.aligned.quantity for row in rows)
-    different = any(row.verdict.verdict == "different" for row in rows)
-    return min(numbers.values()) > 1 and not different
+    """Whether no pair of cells differs, and each quantity has several pairs and a compared one."""
+    verdicts = grouped(rows, lambda row: row.aligned.quantity)
+    several = all(len(pairs) > 1 and any(map(_is_compared, pairs)) for pairs in verdicts.values())
+    return several and not any(row.verdict.verdict == "different" for row in rows)
+
+
+def _is_compared(row: Judged) -> bool:
+    return row.verdict.verdict != "cannot tell"
+
+
+def _left_out(rows: Sequence[Judged]) -> str:
+    """The number of the pairs of cells that were not compared, and why; empty without any."""
+    numbers = Counter(row.verdict.n for row in rows if not _is_compared(row))
+    reasons = [_(_WHY_NOT[n].id, number=str(number)) for n, number in sorted(numbers.items())]
+    return _("not compared: {reasons}", reasons=joined(", ", reasons)) if reasons else ""
 
 
 def _without_difference(
@@ -294,10 +306,15 @@ def _without_difference(
 ) -> AnswerLine:
     texts = []
     for comparison, rows in comparisons:
-        numbers = [
-            _("{quantity}, {cells} pairs", quantity=quantity.name, cells=str(number))
-            for quantity, number in Counter(row.aligned.quantity for row in rows).items()
-        ]
+        numbers = []
+        for quantity, pairs in grouped(rows, lambda row: row.aligned.quantity).items():
+            number = counted(
+                "{quantity}, {number} pair",
+                "{quantity}, {number} pairs",
+                sum(map(_is_compared, pairs)),
+                quantity=quantity.name,
+            )
+            numbers.append(joined(", ", filter(None, [number, _left_out(pairs)])))
         texts.append(_("{name} ({numbers})", name=comparison.name, numbers=joined("; ", numbers)))
     sentence = _(
         "no significant difference in any pair of cells: {comparisons}",
@@ -314,30 +331,37 @@ def _cells_of(rows: Sequence[Judged]) -> tuple[str, ...]:
 
 def _answer(comparison: Comparison, rows: Sequence[Judged], table: int) -> AnswerLine:
     """For one pair of cells, the difference in each quantity and its interval; for several, the
-    range of the significant differences, and how many there are. Quantities with the same text
-    share it.
+    range of the significant differences, how many there are among how many pairs that could be
+    compared, and why the others could not. Quantities with the same text share it.
     """
     by_difference: dict[str, list[str]] = {}
     for quantity, pairs in grouped(rows, lambda row: row.aligned.quantity).items():
-        all_pairs = str(len(pairs))
-        different = [row.verdict for row in pairs if row.verdict.verdict == "different"]
-        ratios = sorted(verdict.ratio for verdict in different if verdict.ratio is not None)
+        compared = sum(map(_is_compared, pairs))
+        different = [row for row in pairs if row.verdict.verdict == "different"]
+        ratios = sorted(ratio for row in different if (ratio := row.verdict.ratio) is not None)
         if len(pairs) == 1:
-            text = in_words(pairs[0].verdict, quantity, taken_back=pairs[0].taken_back)
+            text = words_of(pairs[0])
+        elif not compared:
+            text = _("compared in no pair of cells")
         elif not ratios:
-            text = _(
-                "without a significant difference in any of {cells} pairs of cells", cells=all_pairs
+            text = counted(
+                "without a significant difference in {number} pair of cells",
+                "without a significant difference in any of {number} pairs of cells",
+                compared,
             )
         else:
-            differences = in_words(different[0], quantity)
+            differences = words_of(different[0])
             if len(different) > 1:
                 differences = ratio_span(ratios[0], ratios[-1], quantity)
-            text = _(
-                "{differences} in {some} of {all} pairs of cells",
+            text = counted(
+                "{differences} in {some} of {number} pair of cells",
+                "{differences} in {some} of {number} pairs of cells",
+                compared,
                 differences=differences,
                 some=str(len(different)),
-                all=all_pairs,
             )
+        if len(pairs) > 1:
+            text = joined(", ", filter(None, [text, _left_out(pairs)]))
         by_difference.setdefault(text, []).append(quantity.name)
     clauses = [
         _("{quantity} {difference}", quantity=listed(names), difference=difference)

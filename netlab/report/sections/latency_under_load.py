@@ -13,7 +13,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link
-from netlab.experiment.hosts import is_by_name
 from netlab.kinds.latency_under_load import tables
 from netlab.kinds.latency_under_load.phases import (
     PHASES,
@@ -26,8 +25,7 @@ from netlab.kinds.latency_under_load.phases import (
 from netlab.messages import _, counted, joined
 from netlab.report.tables import elements
 from netlab.report.tables.charts import MOST_PANELS
-from netlab.report.tables.elements import MBIT_PER_S, AnswerLine, Curve, Panel, Part, Table, table
-from netlab.report.text.phrases import increase_words, mean_ms, rise_words
+from netlab.report.tables.elements import MBIT_PER_S, Curve, Panel, Part, Table, table
 from netlab.results.ceilings import ceiling_of
 from netlab.results.layout import Bin, TableColumn, of_pairing
 from netlab.results.quantities import words_of
@@ -419,45 +417,3 @@ def _percentile_points(
             # Of several equal times the last one counts, because its share is the largest.
             points[short(answered_ns[rank - 1] / 1e6)] = short(100 * rank / len(trips))
     return tuple(points.items())
-
-
-MOST_LOAD_LINES = 3
-"""Maximum number of lines; if there would be more, all cells share one line."""
-
-
-def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
-    """One line for each cell with a result, or one line with the least and the largest increase.
-
-    Pairs of named hosts are left out here: ``pairs.answers`` makes their lines.
-    """
-    by_system = [record for record in records if not is_by_name(record.pairing)]
-    names, charts = load_names(by_system), chart_names(records)
-    cells = by_cell([r for r in results_of(by_system) if r.number("loaded_rtt_count")])
-    loads = {cell: joined(", ", [t[0].pairing, names[cell]]) for cell, t in cells.items()}
-    increases = {
-        cell: increase
-        for cell, trials in cells.items()
-        if (increase := mean_ms(trials, "increase_ns")) is not None
-    }
-    if len(cells) <= MOST_LOAD_LINES or not increases:
-        return tuple(
-            AnswerLine(rise_words(cells[cell], loads[cell]), (cell,), SECTION, charts[cell])
-            for cell in list(cells)[:MOST_LOAD_LINES]
-        )
-    ranking = sorted(increases, key=increases.__getitem__)
-    least, most = (
-        _("{time} ({load})", time=increase_words(cells[cell]), load=loads[cell])
-        for cell in (ranking[0], ranking[-1])
-    )
-    clauses = [_("Under load round trips take longer by {least} to {most}", least=least, most=most)]
-    lossy_cells = [cell for cell in cells if cell not in increases]
-    if lossy_cells:
-        clauses.append(
-            counted(
-                "in {number} cell at least half of the requests are lost",
-                "in {number} cells at least half of the requests are lost",
-                len(lossy_cells),
-            )
-        )
-    by_relevance = (ranking[-1], *ranking[:-1], *lossy_cells)
-    return (AnswerLine(joined("; ", clauses), by_relevance, SECTION, charts[by_relevance[0]]),)

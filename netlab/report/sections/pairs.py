@@ -12,18 +12,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 
+from netlab.compare.align import AlignedPair, judge
 from netlab.ethernet import Link, best_udp_message, ip_version_of
 from netlab.experiment.hosts import is_by_name, labels_of, role_of
 from netlab.messages import _, counted, joined
-from netlab.report.sections.comparisons import in_words, interval_words
-from netlab.report.tables.elements import AnswerLine, HeatMap, Part, Table, table
-from netlab.report.text.phrases import rate_unit
+from netlab.report.sections.comparisons import columns_of
+from netlab.report.tables.elements import HeatMap, Part, Table, table
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import names_of, quantities_of
-from netlab.stats import ComparisonResult as Judged
-from netlab.stats import compare, judged_together, mean, pairs_by_block
+from netlab.stats import mean
 from netlab.stats.mesh import judge_mesh, round_trip_deviations
 from netlab.trial.column import Quantity
 from netlab.trial.figures import FigureColumn, Shown, ShownOf, Trials, blanks_of, known
@@ -188,7 +187,7 @@ class PairMatrix:
 
 
 def part(records: Sequence[Record], link: Link | None, *, imported: bool) -> Part | None:
-    """The section on pairs of named hosts; ``None`` if the run has no such pairs."""
+    """The section on a mesh of named hosts; ``None`` if the run has none."""
     by_name = [record for record in records if is_by_name(record.pairing)]
     if not by_name:
         return None
@@ -266,46 +265,6 @@ _MEANING = _(
 MAX_LINES = 60
 """Maximum number of lines of a table. The pairs that differ most, or that lost most, come first."""
 
-ONE_EACH = _("cannot tell: one trial each way")
-
-
-@dataclass(frozen=True, slots=True)
-class _BothWays:
-    """One figure of a pair of machines in both directions."""
-
-    setup: str
-    quantity: Quantity
-    ends: tuple[str, str]
-    one_way: Mapping[int, float]
-    """Trial → figure, from the first of ``ends`` to the other."""
-    other_way: Mapping[int, float]
-    alone: Judged
-    """The verdict without the correction for other pairs."""
-    verdict: Judged
-
-    def mean(self, figures: Mapping[int, float]) -> Shown:
-        """The geometric mean."""
-        value = math.exp(mean([math.log(value) for value in figures.values()]))
-        text = joined(" ", [figure(value), self.quantity.unit])
-        return Shown(value, text=text, unit=self.quantity.unit)
-
-    def words(self) -> str:
-        """The verdict in words."""
-        if self.verdict.verdict == "cannot tell":
-            return ONE_EACH
-        taken_back = self.verdict.verdict != self.alone.verdict
-        return in_words(self.verdict, self.quantity, taken_back=taken_back)
-
-
-_BOTH_WAYS: Sequence[FigureColumn[_BothWays]] = (
-    FigureColumn(_("one → other"), lambda row: row.mean(row.one_way)),
-    FigureColumn(_("other → one"), lambda row: row.mean(row.other_way)),
-    FigureColumn(_("ratio"), lambda row: row.verdict.ratio, decimals=3),
-    FigureColumn(_("95 % interval"), lambda row: interval_words(row.verdict)),
-    FigureColumn(_("pairs"), lambda row: float(row.verdict.n), decimals=0),
-    FigureColumn(_("in words"), _BothWays.words),
-)
-
 
 def asymmetry_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Table | None:
     """Both directions of each pair of machines, side by side; ``None`` without such a pair.
@@ -316,6 +275,7 @@ def asymmetry_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Tabl
     """
     # (label of the cell, quantity, sender, receiver) → trial → figure, between two machines
     figures: dict[tuple[str, Quantity, str, str], dict[int, float]] = {}
+    cells: dict[tuple[str, str, str], str] = {}
     for record in records:
         ends = _sender_and_receiver(record)
         if ends is None or _inside([record], *ends):
@@ -325,36 +285,44 @@ def asymmetry_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Tabl
             if value is not None and value > 0:
                 key = (names[record.cell], quantity, *ends)
                 figures.setdefault(key, {})[record.trial] = value
-    pairs = []
-    for (setup, quantity, one, other), trials in figures.items():
-        return_trials = figures.get((setup, quantity, other, one))
-        if return_trials is not None and one < other:
-            alone = compare(*pairs_by_block(trials, return_trials), paired=True)
-            if alone.ratio is not None:
-                pairs.append((setup, quantity, (one, other), trials, return_trials, alone))
-    if not pairs:
+                cells[names[record.cell], *ends] = record.cell
+    both_ways = [
+        (setup, quantity, one, other, trials, back)
+        for (setup, quantity, one, other), trials in figures.items()
+        if one < other and trials.keys() & (back := figures.get((setup, quantity, other, one), {}))
+    ]
+    if not both_ways:
         return None
-    verdicts = judged_together([pair[-1] for pair in pairs])
-    rows = [_BothWays(*pair, verdict) for pair, verdict in zip(pairs, verdicts, strict=True)]
-    rows.sort(
+    several = len({setup for setup, *_rest in both_ways}) > 1
+    pairs = [
+        AlignedPair(
+            label=_labelled(setup if several else "", " ↔ ", (one, other)),
+            cells=(cells[setup, one, other], cells[setup, other, one]),
+            quantity=quantity,
+            baseline=trials,
+            contender=back,
+            paired=True,
+        )
+        for setup, quantity, one, other, trials, back in both_ways
+    ]
+    rows = sorted(
+        judge(pairs),
         key=lambda row: (
             row.verdict.verdict != "different",
             -abs(math.log(row.verdict.ratio or 1)),
-        )
+        ),
     )
-    several = len({row.setup for row in rows}) > 1
-    title = _("One direction against the other")
+    title = _("One direction against the other, geometric means")
     if len(rows) > MAX_LINES:
         title = _(
-            "One direction against the other (the {shown} that differ most, of {all})",
+            "One direction against the other, geometric means (the {shown} that differ most, of "
+            "{all})",
             shown=MAX_LINES,
             all=len(rows),
         )
-    lines = [
-        (_labelled(row.setup if several else "", " ↔ ", row.ends), "", row)
-        for row in rows[:MAX_LINES]
-    ]
-    return table(title, _("pair: one ↔ other"), _BOTH_WAYS, lines)
+    columns = columns_of(_("one → other"), _("other → one"), paired=True)
+    lines = [(row.aligned.label, "", row) for row in rows[:MAX_LINES]]
+    return table(title, _("pair: one ↔ other"), columns, lines)
 
 
 def _sender_and_receiver(record: Record) -> tuple[str, str] | None:
@@ -453,74 +421,3 @@ _OFFERED: Sequence[FigureColumn[Trials]] = (
     FigureColumn(_("jitter, µs"), _or_why(known("receiver_jitter_ns", 1e-3)), "µs"),
 )
 # fmt: on
-
-_TIME_UNITS = ("µs", "ms")
-"""Units of times: the pair with the largest figure is the slowest."""
-
-
-def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
-    """One line for each quantity and combination of settings, without pairs inside one host."""
-    by_name = [record for record in records if is_by_name(record.pairing)]
-    names = names_of(by_name)
-    groups: dict[tuple[str, str], dict[str, list[Record]]] = {}
-    quantities: dict[str, Quantity] = {}
-    for record in by_name:
-        server, client = labels_of(record.pairing)
-        if record.same_host or server == client:
-            continue
-        for quantity in quantities_of(record):
-            if quantity.in_unit(record) is not None:
-                quantities[quantity.name] = quantity
-                pairs = groups.setdefault((names[record.cell], quantity.name), {})
-                pairs.setdefault(record.pairing, []).append(record)
-    return tuple(
-        _answer(title, quantities[quantity], pairs, number)
-        for number, ((title, quantity), pairs) in enumerate(groups.items(), start=1)
-    )
-
-
-def _answer(
-    title: str, quantity: Quantity, pairs: dict[str, list[Record]], number: int
-) -> AnswerLine:
-    means = {
-        pairing: mean([value for r in trials if (value := quantity.in_unit(r)) is not None])
-        for pairing, trials in pairs.items()
-    }
-    slow = max if quantity.unit in _TIME_UNITS else min
-    worst = slow(means, key=lambda pairing: means[pairing])
-    usual_means = [value for pairing, value in means.items() if pairing != worst] or [means[worst]]
-    server, client = labels_of(worst)
-    slowest = _("{client} to {server}", client=client, server=server)
-    unit, scale, decimals = quantity.unit, 1.0, 1
-    if unit == "Mbit/s":
-        # Gbit/s from 1000 Mbit/s upwards.
-        unit, unit_scale = rate_unit(max(means.values()) * quantity.scale)
-        scale, decimals = unit_scale / quantity.scale, 1 if unit_scale == quantity.scale else 3
-
-    def spell(value: float) -> str:
-        return figure(value / scale, decimals)
-
-    alone = _(
-        "{title}: {value} {unit}, {pair}",
-        title=title,
-        value=spell(means[worst]),
-        unit=unit,
-        pair=slowest,
-    )
-    sentence = _(
-        "{title}: {least} to {most} {unit} between {pairs}; slowest {slowest}: {worst} {unit}",
-        title=title,
-        least=spell(min(usual_means)),
-        most=spell(max(usual_means)),
-        unit=unit,
-        pairs=counted("{number} pair", "{number} pairs", len(usual_means)),
-        slowest=slowest,
-        worst=spell(means[worst]),
-    )
-    cells = [pairs[worst][0].cell, *(trials[0].cell for trials in pairs.values())]
-    return AnswerLine(
-        sentence if len(means) > 1 else alone,
-        tuple(dict.fromkeys(cells)),
-        _SECTION,
-        f"{_SECTION}-{number}",
-    )

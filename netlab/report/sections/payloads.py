@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from netlab.ethernet import IpVersion, Link, ip_version_of
-from netlab.findings.finding import Finding, Kind
 from netlab.kinds.payload_search.tables import CUT_UP, FOUND, FRAMES
 from netlab.messages import _, joined
 from netlab.report.tables.charts import ceiling_curve, in_panels, with_shares
-from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, table
-from netlab.report.text.phrases import listed, spanned
+from netlab.report.tables.elements import Chart, Curve, Part, table
 from netlab.results.quantities import names_of, words_of
 from netlab.stats import mean
 from netlab.trial.figures import results_of
@@ -110,55 +108,3 @@ _SWEEP = _(
     "allows at that size. TCP cuts its stream itself, so its ceiling is level. The axis does not "
     "begin at zero."
 )
-
-
-def answers(records: Sequence[Record], findings: Sequence[Finding]) -> tuple[AnswerLine, ...]:
-    """A line for each IP version: the payload of one frame, by protocol.
-
-    If pairings differ in their payloads, each payload is followed by its pairings. If a finding
-    states the cost of one byte more than fits into a frame, the last line gives this cost.
-    """
-    found = [record for record in records if record.number("payload_bytes") is not None]
-    versions = grouped(found, lambda record: ip_version_of(record.settings))
-    lines = [_of_version(version, searches) for version, searches in sorted(versions.items())]
-    costs = [finding for finding in findings if finding.kind is Kind.BYTE_MORE]
-    if costs:
-        shares = [finding.evidence["cost_share"] for finding in costs]
-        least, most = (f"{100 * share:.1f}" for share in (min(shares), max(shares)))
-        sentence = _(
-            "UDP: one byte more than fits into a frame costs {span} % of throughput",
-            span=spanned(least, most),
-        )
-        cells = dict.fromkeys(cell for finding in costs for cell in finding.cells)
-        lines.append(AnswerLine(sentence, tuple(cells), _SECTION, f"{_SECTION}-udp"))
-    return tuple(lines)
-
-
-def _of_version(version: int, records: Sequence[Record]) -> AnswerLine:
-    payloads = []
-    for protocol in dict.fromkeys(record.protocol for record in records):
-        # A text such as ``1472 bytes over UDP``, with the pairings if their payloads differ.
-        sizes: dict[int, dict[str, None]] = {}
-        for record in records:
-            if record.protocol == protocol:
-                payload = round(record.number("payload_bytes") or 0)
-                sizes.setdefault(payload, {})[record.pairing] = None
-        parts = [
-            str(size)
-            if len(sizes) == 1
-            else _("{size} ({pairings})", size=str(size), pairings=listed([*pairings]))
-            for size, pairings in sizes.items()
-        ]
-        payloads.append(_("{sizes} bytes over {protocol}", sizes=listed(parts), protocol=protocol))
-    sentence = _(
-        "IPv{version}: one frame carries {payloads}",
-        version=str(version),
-        payloads=listed(payloads),
-    )
-    mtus = sorted({round(mtu) for r in records if (mtu := r.number("path_mtu_bytes"))})
-    if mtus:
-        mtu_words = listed([str(mtu) for mtu in mtus])
-        sentence = _("{payloads}; path MTU {sizes} bytes", payloads=sentence, sizes=mtu_words)
-    cells = tuple(dict.fromkeys(record.cell for record in records))
-    chart = f"{_SECTION}-{records[0].protocol.lower()}-ipv{version}"
-    return AnswerLine(sentence, cells, _SECTION, chart)

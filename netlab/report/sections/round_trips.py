@@ -13,14 +13,11 @@ from itertools import count
 from netlab.ethernet import Link, ip_version_of, packets, transfer_wire_bytes
 from netlab.kinds.round_trip.columns import PERCENTILES
 from netlab.kinds.round_trip.tables import HANDSHAKE, TIMES
-from netlab.messages import _, counted, joined
+from netlab.messages import _, joined
 from netlab.report.tables.charts import MOST_LINES, in_panels
-from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, table
-from netlab.report.text.phrases import in_us, percentile_words, with_interval
-from netlab.results.labels import figure
+from netlab.report.tables.elements import Chart, Curve, Part, table
 from netlab.results.layout import of_pairing
-from netlab.results.quantities import names_of, quantities_of, words_of
-from netlab.stats import MIN_TRIALS, interval, mean
+from netlab.results.quantities import names_of, words_of
 from netlab.trial.figures import FigureColumn, Shown, Trials, mean_of, pooled, results_of
 from netlab.trial.record import Record, by_cell, grouped
 
@@ -323,94 +320,3 @@ _STACK_COLUMNS: Sequence[FigureColumn[_Parts]] = (
     _part_column(_("stack, 99 %, µs"), _stack_percentile(PERCENTILES["p99"])),
     _part_column(_("timestamps"), _stamps),
 )
-
-MOST_TRIP_LINES = 4
-"""Maximum number of lines of a test; if there would be more, all cells share one line."""
-_STATED = (0.99,)
-
-
-def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
-    """Lines with the shortest and longest mean of each protocol and size, and their intervals."""
-    lines: list[AnswerLine] = []
-    for test in dict.fromkeys(record.test for record in records):
-        results = [r for r in results_of(records) if r.test == test and _means_us([r])]
-        names = names_of(results, leaving_out=("protocol", "message_bytes"), brief=True)
-        groups: dict[str, list[Record]] = {}
-        for record in results:
-            size = "" if record.message_bytes is None else str(record.message_bytes)
-            title = joined(" ", filter(None, (record.protocol, size)))
-            groups.setdefault(title, []).append(record)
-        if len(groups) > MOST_TRIP_LINES:
-            groups = {results[0].protocol: results}
-            names = names_of(results, brief=True)
-        lines += [_answer(test, title, group, names) for title, group in groups.items()]
-    return tuple(lines)
-
-
-def _answer(test: str, title: str, records: Sequence[Record], names: dict[str, str]) -> AnswerLine:
-    trials_of = by_cell(records)
-    cells = sorted(trials_of, key=lambda cell: mean(_means_us(trials_of[cell])))
-    section = test.replace("_", "-")
-    subject = _("a connection with its answer") if test == "connect" else _("a round trip")
-    shortest, longest = trials_of[cells[0]], trials_of[cells[-1]]
-    if len(cells) == 1:
-        histogram = pooled(shortest)
-        text = _(
-            "{title}: {time} {what} ({trials})",
-            title=title,
-            time=joined(" ", [_interval(shortest), "µs"]),
-            what=subject,
-            trials=counted("{number} trial", "{number} trials", len(shortest)),
-        )
-        percentiles = () if histogram is None else percentile_words(histogram, _STATED, in_us)
-        return AnswerLine(joined(", ", [text, *percentiles]), tuple(cells), section, section)
-    values = [_means_us(trials) for trials in trials_of.values()]
-    ends = [
-        (mean(means), interval(means).half_width) for means in values if len(means) >= MIN_TRIALS
-    ]
-    if len(ends) == len(values) and (
-        max(mid - half for mid, half in ends) <= min(mid + half for mid, half in ends)
-    ):
-        # The intervals of all cells have a value in common. No cell is named, because chance may
-        # decide which cell has the shortest mean.
-        sentence = _(
-            "{title}: {what} takes {least} to {most} µs",
-            title=title,
-            what=subject,
-            least=_interval(shortest),
-            most=_interval(longest),
-        )
-    else:
-        several = len({record.pairing for record in records}) > 1
-        words_of_ends = []
-        for trials in (shortest, longest):
-            words = (trials[0].pairing if several else "", names[trials[0].cell])
-            time = joined(" ", [_interval(trials), "µs"])
-            words_of_ends.append(
-                _("{time} ({cell})", time=time, cell=joined(", ", filter(None, words)))
-            )
-        sentence = _(
-            "{title}: {what} takes {least} to {most}",
-            title=title,
-            what=subject,
-            least=words_of_ends[0],
-            most=words_of_ends[1],
-        )
-    return AnswerLine(sentence, (cells[-1], *cells[:-1]), section, section)
-
-
-def _means_us(trials: Sequence[Record]) -> list[float]:
-    """The means of the trials. Trials without a mean (imported pings with a lost answer) are left
-    out.
-    """
-    (quantity,) = quantities_of(trials[0])
-    means = [quantity.in_unit(trial) for trial in trials]
-    return [value for value in means if value is not None]
-
-
-def _interval(trials: Sequence[Record]) -> str:
-    """A text such as ``124.0 ± 1.4``, with as many digits as the interval justifies."""
-    values = _means_us(trials)
-    if len(values) < MIN_TRIALS:
-        return figure(mean(values))
-    return with_interval(mean(values), interval(values).half_width)

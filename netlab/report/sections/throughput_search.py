@@ -14,7 +14,7 @@ from netlab.kinds.throughput_search import tables
 from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.messages import Message, _, joined
 from netlab.report.tables.charts import in_panels
-from netlab.report.tables.elements import AnswerLine, Chart, Curve, Part, Table, table
+from netlab.report.tables.elements import Chart, Curve, Part, Table, table
 from netlab.report.text.findings import filled
 from netlab.results.quantities import names_of
 from netlab.stats import mean
@@ -441,56 +441,3 @@ _OURS = _(
 _LOSS_COLUMNS: Sequence[FigureColumn[_Losses]] = tuple(
     FigureColumn(f"{100 * share:.0f} %", _at_rate(share), "%") for share in _TENTHS
 )
-
-FULL = 0.995
-"""A rate of at least this share of the line rate counts as the line rate, because by default a
-search tries rates in steps of 0.5 % of the line rate."""
-ALIKE = 0.005
-"""If the shares at all frame sizes differ by less than this, the line gives a single share."""
-
-
-def answers(records: Sequence[Record]) -> tuple[AnswerLine, ...]:
-    """One line for each pair of ports and set of conditions."""
-    rated = [record for record in records if record.number("line_share") is not None]
-    return tuple(_answer(*group) for group in _named(rated, _names_of(records)).items())
-
-
-def _answer(name: str, records: Sequence[Record]) -> AnswerLine:
-    by_size = _by_size(records)
-    shares = {size: mean_of("line_share", trials) or 0.0 for size, trials in by_size.items()}
-    full: int | None = None
-    for size in reversed(shares):
-        if shares[size] < FULL:
-            break
-        full = size
-    least = min(shares, key=lambda size: shares[size])
-    cells = (by_size[least][0].cell, *(record.cell for record in records))
-    alike = full is None and len(shares) > 1 and max(shares.values()) - shares[least] < ALIKE
-    shown = f"{100 * shares[least]:.1f}"
-    if alike:
-        sentence = _(
-            "{name}: {share} % of the line rate without loss at every frame size; limit: {limit}",
-            name=name,
-            share=shown,
-            limit=_search_limits(records),
-        )
-    elif full is None:
-        sentence = _("{name}: no frame size reaches the line rate without loss", name=name)
-    else:
-        sentence = _(
-            "{name}: line rate without loss from {size} bytes upwards", name=name, size=str(full)
-        )
-    if not alike and shares[least] < FULL:
-        sentence = _(
-            "{said}; {size} bytes: {share} % of the line rate, {limit}",
-            said=sentence,
-            size=str(least),
-            share=shown,
-            limit=_search_limits(by_size[least]),
-        )
-    return AnswerLine(sentence, tuple(dict.fromkeys(cells)), _SECTION, f"{_SECTION}-share")
-
-
-def _search_limits(trials: Sequence[Record]) -> Message | str:
-    limits = dict.fromkeys(tables.limit_words(trial) for trial in trials)
-    return joined("; ", filter(None, limits)) or _("limit not known")

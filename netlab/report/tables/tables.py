@@ -28,6 +28,7 @@ from netlab.results.labels import figure, setting_name, setting_value, systems
 from netlab.results.layout import Bin, BinGrid, Layout, TableColumn, of_pairing
 from netlab.stats import MIN_TRIALS, interval, mean, median
 from netlab.trial.figures import FEW_TRIALS
+from netlab.trial.record import grouped
 
 MAX_COLUMNS = 10
 """Maximum number of columns on a printed page. If there are more, each protocol has its own
@@ -68,11 +69,8 @@ def overviews(layout: Layout, link: Link | None = None) -> tuple[GridTable, ...]
     The result is one table, unless there are too many columns, or the combinations of settings
     differ in their columns. For example, with ``direction: both`` each direction has a column.
     """
-    combinations: dict[str, list[BinGrid]] = {}
-    for grid in layout.grids:
-        combinations.setdefault(grid.conditions, []).append(grid)
     alike: dict[tuple[TableColumn, ...], list[BinGrid]] = {}
-    for grids in combinations.values():
+    for grids in grouped(layout.grids, lambda grid: grid.conditions).values():
         columns = tuple(sorted({column for grid in grids for column in grid.columns}))
         alike.setdefault(columns, []).extend(grids)
     quantity = _("mean throughput, {unit} (number of cells)", unit=MBIT_PER_S)

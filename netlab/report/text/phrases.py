@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from netlab.messages import Message, _, counted, joined
 from netlab.results.labels import figure
 from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.stats.histogram import Histogram
 from netlab.trial.record import FLOWS, Record
-from netlab.units import format_rate, format_seconds
+from netlab.units import format_seconds
 
 TRIP_SHARES = (0.5, 0.9, 0.99)
 """Percentiles of the round trips that the texts state."""
 _GIGABIT = 1e9
 
 
-def share_words(throughput_bit_per_s: float, ceiling_bit_per_s: float) -> Message:
-    """A text such as ``99.1 % of the wire ceiling (94.15 Mbit/s)``."""
-    share = f"{100 * (throughput_bit_per_s / ceiling_bit_per_s):.1f}"
-    ceiling = format_rate(ceiling_bit_per_s)
-    return _("{share} % of the wire ceiling ({ceiling})", share=share, ceiling=ceiling)
-
-
 def throughput(bit_per_s: float) -> str:
     """A rate as in the tables: Mbit/s with two decimals, or Gbit/s from 1000 Mbit/s with three."""
     unit, scale = rate_unit(bit_per_s)
     return f"{figure(bit_per_s / scale, 3 if scale == _GIGABIT else 2)} {unit}"
-
-
-def throughput_with_interval(bit_per_s: float, half_width_bit_per_s: float) -> Message:
-    """A text such as ``93.27 ± 0.48 Mbit/s``; in Gbit/s under the same rule as ``throughput``."""
-    unit, scale = rate_unit(bit_per_s)
-    return joined(" ", [with_interval(bit_per_s / scale, half_width_bit_per_s / scale), unit])
 
 
 def rate_unit(most_bit_per_s: float) -> tuple[str, float]:
@@ -44,22 +31,15 @@ def rate_unit(most_bit_per_s: float) -> tuple[str, float]:
 
 
 def percentile_words(
-    histogram: Histogram,
-    shares: Sequence[float] = TRIP_SHARES,
-    spell: Callable[[float], str] = format_seconds,
+    histogram: Histogram, shares: Sequence[float] = TRIP_SHARES
 ) -> tuple[Message, ...]:
     """Texts such as ``99 % within 177 µs``; only for percentiles that enough values support."""
     percentiles = zip(shares, histogram.percentiles(shares), strict=True)
     return tuple(
-        _("{share} % within {time}", share=f"{100 * share:g}", time=spell(ns / 1e9))
+        _("{share} % within {time}", share=f"{100 * share:g}", time=format_seconds(ns / 1e9))
         for share, ns in percentiles
         if ns is not None
     )
-
-
-def in_us(seconds: float) -> str:
-    """A time such as ``177 µs``, as in the tables."""
-    return joined(" ", [figure(1e6 * seconds, 1), "µs"])
 
 
 def with_interval(value: float, half_width: float) -> Message:

@@ -11,6 +11,7 @@ from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.tables.elements import Part, table
 from netlab.report.text.findings import RunIndex, of_what, outlier_briefly, sentence, statement, why
 from netlab.trial.figures import FigureColumn
+from netlab.trial.record import grouped
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
@@ -37,8 +38,8 @@ def leading(run: Analysis) -> tuple[str, ...]:
     )
 
 
-def leading_warnings(run: Analysis) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """(sentence, cells) of each kind of warning, the most important first."""
+def doubts(run: Analysis) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """(sentence, cells) of each kind of warning except limits of streams, by importance."""
     index = RunIndex(run)
     return tuple(
         (
@@ -46,15 +47,13 @@ def leading_warnings(run: Analysis) -> tuple[tuple[str, tuple[str, ...]], ...]:
             tuple(dict.fromkeys(cell for finding in findings for cell in finding.cells)),
         )
         for kind, findings in _by_kind(run)
-        if kind.severity == "warning"
+        if kind.severity == "warning" and kind.limit is None
     )
 
 
 def _by_kind(run: Analysis) -> list[tuple[Kind, list[Finding]]]:
     """The kinds of findings that may be stated first, each with its findings, by importance."""
-    kinds: dict[Kind, list[Finding]] = {}
-    for finding in run.findings:
-        kinds.setdefault(finding.kind, []).append(finding)
+    kinds = grouped(run.findings, lambda finding: finding.kind)
     if Kind.WIRE_CEILING in kinds and Kind.UNEXPLAINED_FALL in kinds:
         # A fall is reported together with the ceiling that it falls from.
         kinds[Kind.WIRE_CEILING] += kinds.pop(Kind.UNEXPLAINED_FALL)

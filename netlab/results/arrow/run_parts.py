@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from netlab.errors import StoreError, UsageError
 from netlab.results.arrow.segment_writer import Columns
-from netlab.results.columns import CORE, columns_of, describe
-from netlab.results.quantities import figure_columns
+from netlab.results.columns import columns_of, describe
+from netlab.results.quantities import core_names, figure_columns
 from netlab.results.rows import row_of, rows_of
 from netlab.results.run import read_checked
 from netlab.results.value_types import RUN_CHECK
@@ -229,8 +229,8 @@ def parquet_export(folder: Path, *, core: bool = False) -> Callable[[IO[bytes]],
     """A function that writes the table of a run folder into a file as Parquet: the columns of
     ``frame``, with unit and meaning of each as metadata.
 
-    ``core``: only the columns of ``netlab.results.columns.CORE`` that the run has. The rows are in
-    the plan's order; those of a run with segments are in the order in which they were measured.
+    ``core``: only the columns of ``quantities.core_names`` that have a value. The rows are in the
+    plan's order; those of a run with segments are in the order in which they were measured.
 
     Raises UsageError for a folder that is not a run folder, and without pyarrow.
     """
@@ -249,7 +249,8 @@ def parquet_export(folder: Path, *, core: bool = False) -> Callable[[IO[bytes]],
         columns = (table[name] for table in tables if name in table.column_names)
         return any(column.null_count < len(column) for column in columns)
 
-    names = [name for name in CORE if name in types and has_values(name)] if core else types
+    own = core_names(parts.plan.cells) if core else types
+    names = [name for name in own if not core or (name in types and has_values(name))]
     schema = pa.schema(
         [
             pa.field(name, types[name], metadata={"unit": column.unit, "meaning": column.meaning})

@@ -47,6 +47,11 @@ static bool await_told_or_ended(const struct test *test)
     return test->told_stop || await_all_ended(test);
 }
 
+static bool begun_or_told(const struct test *test)
+{
+    return test->told_stop || await_all_begun(test);
+}
+
 static uint64_t await_deadline_ns(const struct test *test)
 {
     return test->requested_ns + test->settings.deadline_ns;
@@ -114,6 +119,8 @@ static bool await_too_late(struct test *test, const char *word, const char *deta
 
 #define DRAIN_LOOK_NS (MILLISECOND_NS / 2) /* interval at which a drain checks the arrivals */
 #define QUEUE_LOOK_NS (10 * MILLISECOND_NS) /* minimum time between two looks at receive queues */
+#define FIRST_NS SECOND_NS /* way of a first message, at most: over a satellite it takes 0.3 s */
+#define PREFACE_ACKED 64 /* bytes: more than a preface and the SYN */
 #define STREAM_LOOK_NS 100000 /* the same per stream: a look takes some microseconds */
 #define QUEUE_LOOKS 40 /* maximum number in a window, because a look delays the receiver */
 
@@ -194,6 +201,17 @@ static void supervise_count(struct test *test)
     await_too_late(test, "deadline", "the messages had not all been sent");
 }
 
+/* Whether a TCP sender with a window knows that no byte after the prefaces was acknowledged. A first
+ * message that is longer than the socket's buffer then never leaves completely. */
+static bool nothing_acknowledged(struct test *test)
+{
+    if (test->settings.udp || test->settings.count > 0)
+        return false;
+    sample_edge(test, &test->samples.open);
+    return test->samples.open.acked &&
+           test->samples.open.acked_bytes <= test->settings.streams * PREFACE_ACKED;
+}
+
 /* Each function returns when the test has nothing more to do, because it succeeded, failed, or was
  * stopped. */
 static void supervise_sending(struct test *test)
@@ -201,6 +219,10 @@ static void supervise_sending(struct test *test)
     const struct settings *settings = &test->settings;
     await_begin(test);
     sample_opened(test, &test->samples.opened);
+    const uint64_t sends_ns = settings->warm_up_ns + settings->seconds_ns;
+    const uint64_t over_ns = settings->close_ns > 0 ? settings->close_ns : plat_now_ns() + sends_ns;
+    if (!await(test, await_all_begun, over_ns + FIRST_NS) && nothing_acknowledged(test))
+        test_fail(test, "no-traffic", 0, "the peer acknowledged nothing");
     if (!await(test, await_all_begun, NEVER_NS)) {
         await_too_late(test, "deadline", "nothing could be sent");
         return;
@@ -403,12 +425,15 @@ static void receive_seconds(struct test *test)
     (test->settings.udp ? drain_udp : drain_tcp)(test);
 }
 
+/* A `stop` says that the sender has ended. If nothing has come FIRST_NS later, nothing will, and the
+ * receiver does not wait for its deadline. */
 static void supervise_receiving(struct test *test)
 {
     await_begin(test);
     sample_opened(test, &test->samples.opened);
-    if (!await(test, await_all_begun, NEVER_NS)) {
-        await_too_late(test, "no-traffic", "the peer came, and no message arrived");
+    if (!await(test, begun_or_told, NEVER_NS) ||
+        !await(test, await_all_begun, plat_now_ns() + FIRST_NS + test->settings.drain_ns)) {
+        test_fail(test, "no-traffic", 0, "the peer came, and no message arrived");
         return;
     }
     (test->settings.count > 0 ? receive_count : receive_seconds)(test);
@@ -438,8 +463,16 @@ static void supervise_check(struct test *test)
 
 /* ---- round trips ---- */
 
-/* After the window the asker waits for the last answers. If the test was stopped, the asker waits
- * no longer than TAIL_NS. */
+/* Whether a TCP asker with a window has no answer yet. Over UDP each request has a time-out. */
+static bool is_silent(const struct test *test)
+{
+    const struct settings *settings = &test->settings;
+    return !settings->udp && settings->kind == KIND_ROUND_TRIP && settings->count == 0 &&
+           atomic_load(&test->stream[0].marks.messages) == 0;
+}
+
+/* After the window the asker waits for the last answers: no longer than TAIL_NS if the test was
+ * stopped, and no longer than FIRST_NS if no answer at all has come over TCP. */
 static void supervise_asking(struct test *test)
 {
     await_begin(test);
@@ -453,15 +486,14 @@ static void supervise_asking(struct test *test)
     await(test, await_told_or_ended,
           test->settings.count > 0 ? NEVER_NS : open_ns + test->settings.seconds_ns);
     sample_edge(test, &test->samples.close);
-    bool is_stopped = test_told_stop(test);
+    const bool is_stopped = test_told_stop(test);
     atomic_store(&test->in_tail, is_stopped);
+    if (!is_stopped && is_silent(test)) {
+        if (!await(test, await_all_ended, plat_now_ns() + FIRST_NS) && is_silent(test))
+            test_fail(test, "no-answer", 0, "no answer came in the window or in 1 s after it");
+    }
     await(test, await_all_ended, is_stopped ? plat_now_ns() + TAIL_NS : NEVER_NS);
     await_too_late(test, "deadline", "not all that was to be asked was answered by then");
-}
-
-static bool begun_or_told(const struct test *test)
-{
-    return test->told_stop || await_all_begun(test);
 }
 
 /* If the request is from a command line (by_hand), the end of the peer also ends this side. With

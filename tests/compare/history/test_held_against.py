@@ -73,7 +73,7 @@ def test_netlab_check_prints_how_many_runs_set_the_expectation_and_accepts_a_wid
     words = ("check", str(run), "--baseline", f"history:{nightly}")
     _, out, _ = netlab(capfdbinary, *words)
     assert "no worse than the baseline by 0.5 %: 1 met, 1 not met" in out
-    assert "TCP 1448: throughput 89.00 Mbit/s, −2." in out
+    assert "TCP 1448: throughput, median 89.00 Mbit/s, −2." in out
     assert "expected by 8 runs)" in out
     assert netlab(capfdbinary, *words, "--no-worse-by", "5 %")[0] == 0
     _, out, _ = netlab(capfdbinary, *words, "--json")

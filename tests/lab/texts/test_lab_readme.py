@@ -24,11 +24,11 @@ LOGINS = {"lab@192.0.2.11": "linux-a", "lab@192.0.2.12": "linux-b"}
 """README's hosts → as ssh knows them here."""
 TEST_ADDRESSES = {"198.51.100.1": "linux-a", "198.51.100.2": "linux-b"}
 SHAPES = {
-    "measure": r"bit/s of payload(: [\d.]+ % of the wire ceiling)?[\s\S]*more: netlab report",
+    "measure": r" over TCP: [\d.]+ [GM]bit/s[\s\S]*more: netlab report",
     "init": r"lab\.yaml: 2 hosts; first\.yaml: a first matrix",
     "hosts": r"red[\s\S]*blue",
     "plan": r"416 cells",
-    "run": r"mean throughput, Mbit/s[\s\S]*Bottlenecks[\s\S]*report: run\d/index\.html",
+    "run": r"cells fill the wire[\s\S]*limited by[\s\S]*report: run\d/index\.html",
     "resume": r"report: run1/index\.html",
     "status": r"104 of 416 trials done: \d+ ok",
     "report": r"report: run1/index\.html",

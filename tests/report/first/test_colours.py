@@ -14,7 +14,6 @@ import pytest
 from folders import ROOT
 
 from netlab.report.draw.style import DASHES, HATCHES, HEAT, LOOKS, MARKERS, PAPER
-from netlab.report.first_picture.scenes import LOOKS as LOOKS_OF_THE_PAGE
 
 Colour: TypeAlias = tuple[float, float, float]
 """Red, green and blue from 0 to 1, or CIELAB."""
@@ -55,6 +54,7 @@ def scheme(name: str, index: int) -> str:
     return "#" + (digits if len(digits) == 6 else "".join(2 * digit for digit in digits))
 
 
+LOOKS_OF_THE_PAGE = len(re.findall(r"--look-\d: light-dark", STYLE))
 LIGHT, DARK = (
     tuple(scheme(f"look-{number}", index) for number in range(LOOKS_OF_THE_PAGE))
     for index in (0, 1)

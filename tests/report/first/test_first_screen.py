@@ -37,18 +37,18 @@ class Question:
 
 
 QUESTIONS = (
-    Question("lab-report", "Which pairing has no UDP result?", (), "no result in WW"),
+    Question("lab-report", "How many cells have a result?", (), "346 of 416 cells"),
     Question(
         "lab-report",
-        "Which pairing is slowest at 64 bytes over UDP, and how slow?",
+        "Which systems are slowest, and how slow?",
         (),
-        "lowest: 2.58 Mbit/s, 5.2 % of the ceiling, in WL with 64 bytes",
+        "the lowest (Windows to Windows, TCP) reaches 0.149 %",
     ),
     Question(
         "lab-report",
-        "What was measured with the smallest buffer over LL and TCP of 64 bytes?",
-        ("#picture-1 .on-wide [data-cell]",),
-        "88.35",
+        "What did the lowest cell reach?",
+        (".answers .to[data-cell]",),
+        "0.14",
     ),
     Question(
         "lab-report",
@@ -60,17 +60,17 @@ QUESTIONS = (
         "connection-kinds",
         "Which pair is slowest over the cable?",
         (),
-        "slowest colinux-winpcap-bridge to linux: 26.3 Mbit/s",
+        "26.30 Mbit/s (TCP, colinux-winpcap-bridge to linux)",
     ),
     Question("connection-kinds", "Which figure can no cable carry?", (".warnings .to",), "99.3"),
-    Question("nettest-lab", "How sure is the mean of TCP?", (), "94.014 ± 0.041 Mbit/s"),
+    Question("nettest-lab", "How sure is the mean of TCP?", (), "94.014 ± 0.041"),
     Question(
         "nettest-lab-unshaped",
         "How long did the longest round trip take, in µs?",
-        (".answers li:nth-child(3) a.to[href='#round-trip']",),
+        (".answers li:nth-child(1) a.to[href='#round-trip']",),
         " 3987 ",
     ),
-    Question("payload-lab", "What does UDP carry over IPv6?", (), "1452 bytes over UDP"),
+    Question("payload-lab", "What does UDP carry over IPv6?", (), "1452"),
     Question(
         "udp-mirror-lab-unshaped",
         "How sure is it that a mirror that never sleeps is faster, for 18 bytes with checksum?",
@@ -81,7 +81,7 @@ QUESTIONS = (
         "rfc2544-lab",
         "How much passes through the device without loss, and what ends it?",
         (),
-        "80.0 % of the line rate without loss at every frame size; limit: device",
+        "Every cell reaches 80.0 % of the wire ceiling: device",
     ),
     Question(
         "udp-mirror-lab-pinned",
@@ -296,20 +296,6 @@ def test_a_comparison_on_the_first_screen_leads_to_its_own_table(
     assert len(led) >= 2
     for line, caption in led:
         assert line.partition(":")[0].strip() == caption.partition(":")[0].strip()
-
-
-def test_a_heat_map_place_without_a_result_is_hatched_and_states_that_it_has_no_value(
-    browser: Browser,
-) -> None:
-    tab = opened(browser, "lab-report", DESK)
-    blanks = tab.run(
-        "[...document.querySelectorAll('#picture-1 .on-wide .blank-spot > title')]"
-        ".map((each) => each.textContent)"
-    )
-    assert len(blanks) == 70
-    assert all("no value here" in blank for blank in blanks)
-    fill_style = "getComputedStyle(document.querySelector('.on-wide .blank-spot')).fill"
-    assert "hatch" in tab.run(fill_style)
 
 
 def test_a_click_on_a_column_head_sorts_a_table_and_typed_text_filters_another(

@@ -15,13 +15,10 @@ from made_under_load import (
 
 from netlab.findings.analysis import Analysis
 from netlab.report import Report
+from netlab.report.answer import answer_of
 from netlab.report.first_picture import pictures
-from netlab.report.first_picture.scenes import FirstPicture
 from netlab.report.language import Wording
-from netlab.report.page.first import opening
 from netlab.report.page.small_charts import small_charts
-from netlab.report.sections import latency_under_load
-from netlab.report.text.answer import answer_of
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Record
 
@@ -42,56 +39,53 @@ def sentences_of(
     make: Make, cells: list[PlannedCell], records: list[Record], trials: int = 1
 ) -> list[str]:
     run = make(plan_of(cells, trials), records)
-    return [line.sentence for line in latency_under_load.answers(run.trials)]
+    return [line.sentence for line in answer_of(run).verdicts]
 
 
 def test_the_answer_states_how_far_round_trips_rise_and_under_which_load(make: Make) -> None:
     cell = under_load_cell(protocol="UDP", rate_bit_per_s=1e8)
-    assert sentences_of(make, [cell], under_load_records(cell, [123.0])) == [
-        "Under load round trips rise from 0.10 ms to 123 ms (LL, UDP up, 90.00 Mbit/s)"
-    ]
+    assert sentences_of(make, [cell], under_load_records(cell, [123.0]))[0] == (
+        "Under load round trips rise from 0.10 ms to 123 ms (90.00 Mbit/s)"
+    )
 
 
 def test_the_answer_of_three_loaded_trials_has_an_interval(make: Make) -> None:
     cell = under_load_cell()
-    (line,) = sentences_of(make, [cell], under_load_records(cell, [9.0, 10.0, 11.0]), 3)
+    line, *_ = sentences_of(make, [cell], under_load_records(cell, [9.0, 10.0, 11.0]), 3)
     assert line == (
-        "Under load round trips rise from 0.10 ms to 10.0 ms (LL, TCP up, 90.00 Mbit/s), by "
-        "9.9 ± 2.5 ms (3 trials)"
+        "Under load round trips rise from 0.10 ms to 10.0 ms (90.00 Mbit/s), by 9.9 ± 2.5 ms "
+        "(3 trials)"
     )
 
 
-@pytest.mark.parametrize(
-    ("loaded_ms", "begin"),
-    [
-        (0.105, "Under load round trips take no longer: 0.11 ms, before the load 0.10 ms (LL, TCP"),
-        (None, "Under load at least half of the requests are lost (LL, TCP up, 90.00 Mbit/s); "),
-    ],
-)
-def test_the_answer_states_if_round_trips_do_not_rise_or_half_of_the_requests_are_lost(
-    make: Make, loaded_ms: float | None, begin: str
-) -> None:
+def test_the_answer_states_if_round_trips_do_not_rise(make: Make) -> None:
     cell = under_load_cell()
-    records = [result(cell, 1, under_load_values(trips(loaded_ms=loaded_ms)))]
-    (line,) = sentences_of(make, [cell], records)
-    assert line.startswith(begin)
+    records = [result(cell, 1, under_load_values(trips(loaded_ms=0.105)))]
+    line, *_ = sentences_of(make, [cell], records)
+    assert line.startswith("Under load round trips take no longer: 0.11 ms, before the load")
+
+
+def test_the_answer_states_if_half_of_the_requests_are_lost(make: Make) -> None:
+    cell = under_load_cell()
+    records = [result(cell, 1, under_load_values(trips(loaded_ms=None)))]
+    *_, line = sentences_of(make, [cell], records)
+    assert line.startswith("Under load at least half of the requests are lost (90.00 Mbit/s)")
 
 
 def test_the_answer_of_many_loads_names_the_smallest_and_the_largest_increase(make: Make) -> None:
-    cells = [under_load_cell(streams=number) for number in (1, 2, 3, 4, 5)]
+    cells = [under_load_cell(streams=number) for number in (1, 2, 3, 4, 5, 6)]
     records = [
         record
         for number, cell in enumerate(cells[:4], start=1)
         for record in under_load_records(cell, [100.0 * number])
     ]
-    records.append(result(cells[4], 1, under_load_values(trips(loaded_ms=None))))
-    run = make(plan_of(cells, 1), records)
-    (line,) = latency_under_load.answers(run.trials)
-    assert line.sentence == (
-        "Under load round trips take longer by 100 ms (LL, TCP up, streams 1) to 400 ms "
-        "(LL, TCP up, streams 4); in 1 cell at least half of the requests are lost"
+    records += [result(c, 1, under_load_values(trips(loaded_ms=None))) for c in cells[4:]]
+    increase, _load, lost = answer_of(make(plan_of(cells, 1), records)).verdicts
+    assert increase.sentence == (
+        "Increase of the round trip under load: 99.9 ms (streams 1) to 400 ms (streams 4)"
     )
-    assert (line.cells[0], line.chart) == (cells[3].key, "latency-over-time-4")
+    assert {*increase.cells[:2]} == {cells[0].key, cells[3].key}
+    assert lost.sentence == "Under load at least half of the requests are lost, in 2 cells"
 
 
 def test_a_load_without_a_result_has_no_answer(make: Make) -> None:
@@ -123,39 +117,16 @@ def test_a_comparison_of_congestion_controls_has_the_increase_with_its_interval(
     assert sheet.lines[1].label.endswith("throughput")
 
 
-def pictures_of(run: Analysis) -> tuple[FirstPicture, ...]:
-    report = Report(run, Wording())
-    charts = [chart for part in report.parts for chart in part.charts]
-    lines, layout = report.first_lines, report.layout
-    return pictures(run.trials, layout, run.plan.link, charts, lines.judged)
-
-
-def test_the_first_picture_shows_round_trips_over_time_of_the_worst_load(make: Make) -> None:
-    first, second = pictures_of(two_controls(make))
-    assert first.title.startswith("TCP up, congestion control cubic: round trips and load over")
-    assert second.title == "Comparisons: ratio and 95 % interval"
-    assert [words for _look, words in first.legend] == ["round trip", "throughput"]
-    for scene in first.scenes:
+def test_the_pictures_show_the_rows_of_the_answer_and_the_comparisons(make: Make) -> None:
+    lines = Report(two_controls(make), Wording()).first_lines
+    rows, comparisons = pictures(lines.answer, lines.judged)
+    assert rows.title == "Increase of the round trip under load; with 95 % intervals"
+    for scene in rows.scenes:
         words = [mark.words for mark in scene.marks if mark.tag == "text"]
-        assert {"idle", "loaded", "after", "round trip, ms"} <= {*words}
-        bands = [mark for mark in scene.marks if ("class", "margin") in mark.attributes]
-        assert len(bands) == 6
-
-
-def test_lost_requests_are_marked_in_the_first_picture(make: Make) -> None:
-    cell = under_load_cell()
-    values = under_load_values(losing(trips(), 100))
-    (picture,) = pictures_of(make(plan_of([cell], 1), [result(cell, 1, values)]))
-    marked = [mark.title for mark in picture.scenes[0].marks if mark.tag == "circle"]
-    assert marked == ["lost: 1.00 s", "lost: 2.00 s", "lost: 3.00 s", "lost: 4.00 s"]
-
-
-def test_the_page_introduction_names_latency_under_load(make: Make) -> None:
-    cell = under_load_cell()
-    run = make(plan_of([cell], 1), under_load_records(cell, [100.0]))
-    assert opening(run.plan, run.trials)[0] == (
-        "Measured: the latency under a load over TCP, messages of 1,448 bytes."
-    )
+        assert {"cubic", "bbr", "ms"} <= {*words}
+        points = [mark for mark in scene.marks if mark.tag == "circle"]
+        assert [mark.cell for mark in points] == [r.cell for r in lines.answer.tables[0].rows]
+    assert comparisons.title == "Comparisons: ratio and 95 % interval"
 
 
 def test_the_terminal_answer_of_latency_under_load_states_the_rise_of_round_trips(
@@ -163,9 +134,8 @@ def test_the_terminal_answer_of_latency_under_load_states_the_rise_of_round_trip
 ) -> None:
     cell = under_load_cell()
     run = make(plan_of([cell], 1), under_load_records(cell, [100.0]))
-    assert answer_of(run.path).splitlines()[0] == (
-        "Under load round trips rise from 0.10 ms to 100 ms (90.00 Mbit/s)"
-    )
+    _title, rise, *_ = Report(run, Wording()).overview_text(80).splitlines()
+    assert rise == "Under load round trips rise from 0.10 ms to 100 ms (90.00 Mbit/s)"
 
 
 def test_an_opened_cell_of_latency_under_load_shows_round_trips_per_trial_and_the_phases(

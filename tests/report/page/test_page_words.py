@@ -19,7 +19,7 @@ from netlab.report.language import Wording
 from netlab.report.language.translated import Translated
 from netlab.report.page import SCRIPTS, script_words
 from netlab.report.page.coverage import environment
-from netlab.report.page.first import opening
+from netlab.report.page.first import strip
 
 PAGE = Path(netlab.report.page.__file__).parent
 CALLS = re.compile(r"\bsay\((?:data\.level === null \? \"(\w+)\" : )?\"(\w+)\"")
@@ -129,7 +129,7 @@ def test_texts_that_the_page_script_shows_are_in_the_language_of_the_page(
 
 def test_a_date_is_written_in_the_format_of_the_language(tmp_path: Path) -> None:
     run = load(FIXTURES / "limits-linux")
-    period = next(line for line in opening(run.plan, run.trials) if line.startswith("Each"))
+    period = dict(strip(run, run.trials, ()))["trials began"][0]
     year, month, day = re.findall(r"(\d{4})-(\d\d)-(\d\d)", period)[0]
     assert f"{day}.{month}.{year}" in pseudo().text(period)
 

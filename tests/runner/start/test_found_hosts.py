@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from ipaddress import ip_interface
 from pathlib import Path
 
 import pytest
@@ -13,9 +15,10 @@ from netlab.ethernet import Link
 from netlab.experiment.hosts import Host, SshTarget
 from netlab.experiment.matrix import expand
 from netlab.runner.options import possible_of
+from netlab.runner.places import AgentGroup
 from netlab.runner.two_hosts import (
     FoundHost,
-    HostAddress,
+    SharedNetwork,
     first_matrix_text,
     inventory_text,
     pairings_of,
@@ -26,7 +29,22 @@ from netlab.runner.two_hosts import (
 
 def found(name: str, system: str, *addresses: tuple[str, str, str]) -> FoundHost:
     host = Host(name=name, os=system, ssh=SshTarget(name, "me"), host_key="SHA256:" + "b" * 43)
-    return FoundHost(host, f"system {system}, x86_64", tuple(HostAddress(*a) for a in addresses))
+    local = tuple(
+        (device, ip_interface(f"{address}/{network.partition('/')[2]}"))
+        for device, address, network in addresses
+    )
+    return FoundHost(host, f"system {system}, x86_64", local)
+
+
+class Silent(AgentGroup):
+    """Hosts whose interfaces state no rate."""
+
+    def facts(self, host: Host, to: str | None = None) -> dict[str, object]:
+        return {}
+
+
+def shared(hosts: Sequence[FoundHost]) -> tuple[SharedNetwork, ...]:
+    return shared_networks(hosts, Silent(lambda _line: None))
 
 
 MANAGED = "192.0.2.0/24"
@@ -40,11 +58,11 @@ HOSTS = (
 
 
 def test_init_lists_the_network_of_most_hosts_first() -> None:
-    assert [network.network for network in shared_networks(HOSTS)] == [MANAGED, CABLE]
+    assert [network.name for network in shared(HOSTS)] == [MANAGED, CABLE]
 
 
 def test_init_gives_the_name_test_to_addresses_of_the_chosen_network() -> None:
-    networks = shared_networks(HOSTS)
+    networks = shared(HOSTS)
     hosts = {host.name: host.addresses for host in with_addresses(HOSTS, networks[::-1])}
     assert hosts == {
         "a": {"test": ("10.0.0.1",), "eth0": ("192.0.2.1",)},
@@ -54,7 +72,7 @@ def test_init_gives_the_name_test_to_addresses_of_the_chosen_network() -> None:
 
 
 def test_the_inventory_that_init_writes_can_be_read(tmp_path: Path) -> None:
-    hosts = with_addresses(HOSTS, shared_networks(HOSTS))
+    hosts = with_addresses(HOSTS, shared(HOSTS))
     file = tmp_path / "lab.yaml"
     file.write_text(inventory_text(hosts, {entry.host.name: entry.words for entry in HOSTS}))
     assert load_inventory(file).hosts == hosts
@@ -72,7 +90,7 @@ def test_the_matrix_that_init_writes_has_only_pairings_that_have_hosts(
             found(f"h{i}", system, ("e", f"10.0.0.{i + 1}", CABLE))
             for i, system in enumerate(systems)
         ]
-        hosts = with_addresses(listed, shared_networks(listed))
+        hosts = with_addresses(listed, shared(listed))
         inventory, matrix = tmp_path / "lab.yaml", tmp_path / "first.yaml"
         inventory.write_text(inventory_text(hosts, {}))
         matrix.write_text(first_matrix_text(hosts, link))

@@ -226,17 +226,24 @@ bool plat_fragments(struct plat_fragments *out)
 /* ---- the machine ---- */
 
 /* A name such as "Windows 10 Pro 22H2". The registry of Windows 11 says "Windows 10"; only the
- * build number differs. */
+ * build number differs. Wine, which has a function of its own, is called by its name. */
 static void distribution(struct json *out, unsigned build)
 {
+    typedef const char *(CDECL *wine_version)(void);
+    void *function = windows_native("wine_get_version");
     char name[128], update[32], text[192];
+    wine_version version;
+    memcpy(&version, &function, sizeof version);
     if (!windows_registry_text(WINDOWS, L"ProductName", name, sizeof name))
         return;
     if (!windows_registry_text(WINDOWS, L"DisplayVersion", update, sizeof update))
         windows_registry_text(WINDOWS, L"ReleaseId", update, sizeof update);
     if (build >= 22000 && strncmp(name, "Windows 10", 10) == 0)
         name[9] = '1';
-    snprintf(text, sizeof text, "%s%s%s", name, update[0] != 0 ? " " : "", update);
+    if (version != NULL)
+        snprintf(text, sizeof text, "wine %.16s, as %s", version(), name);
+    else
+        snprintf(text, sizeof text, "%s%s%s", name, update[0] != 0 ? " " : "", update);
     json_text(out, "distribution", text);
 }
 
@@ -244,8 +251,7 @@ static void timer_resolution(struct json *out)
 {
     typedef LONG(WINAPI *query_resolution)(ULONG *, ULONG *, ULONG *);
     ULONG coarsest, finest, now = 0;
-    HMODULE library = GetModuleHandleW(L"ntdll.dll");
-    FARPROC function = library != NULL ? GetProcAddress(library, "NtQueryTimerResolution") : NULL;
+    void *function = windows_native("NtQueryTimerResolution");
     query_resolution query;
     memcpy(&query, &function, sizeof query);
     if (query != NULL && query(&coarsest, &finest, &now) == 0 && now > 0)

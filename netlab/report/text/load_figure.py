@@ -1,63 +1,17 @@
-"""A run as a few lines for a terminal: figures, latency over time, the main findings."""
+"""Round trips and load of one trial over time, as a few lines of a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
-from netlab.findings.analysis import Analysis, load
-from netlab.findings.finding import leading_kinds
-from netlab.findings.round_trips import TripTrial
 from netlab.kinds.latency_under_load.phases import LoadTimeline, timeline_of
-from netlab.report.text.findings import in_english
-from netlab.report.text.phrases import percentile_words, rise_words, share_words
-from netlab.trial.figures import results_of
-from netlab.trial.record import FLOWS, by_cell
-from netlab.units import format_rate, format_seconds, plain_figures
+from netlab.trial.record import FLOWS
+from netlab.units import format_seconds, plain_figures
 
-_UNDER_LOAD = "latency_under_load"
-MOST_SENTENCES = 3
-
-
-def answer_of(folder: Path) -> str:
-    """The lines about the run in ``folder``. Trials without a result are left out."""
-    run = load(folder, in_english)
-    lines = [*_figures(run)]
-    # The findings that explain the figures, the most important first.
-    of_cells = [finding for finding in run.findings if finding.cells]
-    order = leading_kinds(run.findings)
-    ranking = [finding for kind in order for finding in of_cells if finding.kind is kind]
-    for finding in ranking[:MOST_SENTENCES]:
-        lines.append(finding.sentence or "")
-        if finding.severity == "warning" and finding.advice:
-            lines.append(f"  {finding.advice}")
-    return "\n".join([*lines, f"more: netlab report {folder}"])
-
-
-def _figures(run: Analysis) -> Iterator[str]:
-    for sample in run.samples:
-        flow_name = f" {sample.flow}" if sample.flow else ""
-        text = f"{format_rate(sample.throughput_bit_per_s)} of payload{flow_name}"
-        ceiling = None if sample.same_host else sample.ceiling_bit_per_s
-        if ceiling is not None:
-            text = f"{text}: {share_words(sample.throughput_bit_per_s, ceiling)}"
-        yield text
-    for record in results_of(run.records):
-        if record.test not in ("stream", _UNDER_LOAD):
-            trips = TripTrial(record)
-            if trips.mean_ns is not None:
-                yield f"{format_seconds(trips.mean_ns / 1e9)} a round trip, on average"
-            if (histogram := trips.histogram("rtt_histogram")) is not None:
-                yield ", ".join(percentile_words(histogram))
-    loaded = results_of([trial for trial in run.trials if trial.test == _UNDER_LOAD])
-    for trials in by_cell(loaded).values():
-        yield rise_words(trials)
-    for record in run.records:
-        timeline = timeline_of(record) if record.test == _UNDER_LOAD else None
-        if timeline is not None:
-            yield from load_figure(timeline)
-
+if TYPE_CHECKING:
+    from netlab.results.run import Run
 
 WIDTH = 60
 LABEL = 12
@@ -65,6 +19,13 @@ LABEL = 12
 BLOCKS = "▁▂▃▄▅▆▇█"
 LOST = "×"
 """Marks a column in which every request was lost."""
+
+
+def load_figures(run: Run) -> list[str]:
+    """The lines about the only trial under load of a run; none if there are several."""
+    records = [record for record in run.records if record.test == "latency_under_load"]
+    timeline = timeline_of(records[0]) if len(records) == 1 else None
+    return [] if timeline is None else [*load_figure(timeline)]
 
 
 def load_figure(timeline: LoadTimeline, width: int = WIDTH) -> Iterator[str]:
