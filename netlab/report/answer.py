@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from netlab.experiment.hosts import is_by_name, labels_of
 from netlab.findings.finding import Kind
-from netlab.findings.stream_limits import FILLED
+from netlab.findings.stream_limits import FILLED, FILLED_BOTH_WAYS
 from netlab.kinds.throughput_search.tables import limit_words
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.tables.elements import AnswerLine, Table, table
@@ -429,6 +429,10 @@ class _Limits:
             kinds.update(self._kinds.get((place.cell, place.flow), {}))
         kind, number = kinds.most_common(1)[0] if kinds else (None, 0)
         most = 2 * number > sum(len(place.values) for place in places)
+        # The wire does not explain a mean that some cells pull below it.
+        low = mean([place.share or 0.0 for place in places]) < FILLED_BOTH_WAYS
+        if most and kind is Kind.WIRE_CEILING and len(places) > 1 and low:
+            return RowLimit(_("several"))
         if kind is None or kind is Kind.NOT_DETERMINED or kind.limit is None or not most:
             if len(kinds) > 1:
                 return RowLimit(_("several"))

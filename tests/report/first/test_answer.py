@@ -15,6 +15,7 @@ from made_reports import RECORDED, overview_text
 from made_streams import stream, stream_run
 
 from netlab.findings.analysis import Analysis, load
+from netlab.findings.finding import Kind
 from netlab.report import Report
 from netlab.report.answer import MOST_ROWS, MOST_WARNINGS, MOST_WORDS, RunAnswer, answer_of
 from netlab.report.language import Wording, wording_in
@@ -176,6 +177,13 @@ def test_a_row_with_a_known_limit_says_what_to_change_and_an_unknown_one_says_wh
     assert report.advices == (
         "Unknown: the link’s rate is not stated: give it with --link, or in the matrix.",
     )
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_wire_limits_no_row_whose_mean_is_below_it(name: str) -> None:
+    rows = [row for one in answer(name).tables for row in one.rows]
+    at_wire = [row for row in rows if row.limit.words == Kind.WIRE_CEILING.limit]
+    assert all((row.share or 0.0) >= 0.96 for row in at_wire)
 
 
 def test_data_that_stays_within_one_host_has_a_row_of_its_own() -> None:
