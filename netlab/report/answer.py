@@ -57,11 +57,7 @@ _ALIKE = 0.005
 _WAY, _FLOW, _INSIDE = "way", "flow", "inside"
 _APART = ("protocol", "engine", _INSIDE)
 """Axes over which there is no mean: their levels are different things."""
-_SECTIONS = {
-    "stream": "tables",
-    "payload_search": "payload",
-    "throughput_search": "rate-without-loss",
-}
+_SECTIONS = {"payload_search": "payload", "throughput_search": "rate-without-loss"}
 """Kind of test → anchor of its section on the page; else its name with hyphens."""
 _CABLE = _("over a cable")
 _RATE = THROUGHPUTS[""].name
@@ -471,7 +467,7 @@ def _verdict(shown: AnswerTable, places: Sequence[AnswerCell], limits: _Limits) 
         make = _range
     texts = [*make(shown, places, low, high, limits.of([low]))]
     short = [text for text in texts if len(text.split()) <= MOST_WORDS]
-    section = _SECTIONS.get(shown.test, shown.test.replace("_", "-"))
+    section = _SECTIONS.get(shown.test, shown.test.replace("_", "-"))  # streams: of their cell
     cells = dict.fromkeys(place.cell for place in (low, high, *places))
     return AnswerLine((short or texts[-1:])[0], tuple(cells), section)
 
@@ -480,15 +476,14 @@ def _lost_under_load(run: Analysis) -> Iterator[AnswerLine]:
     """A line on loads under which so many requests were lost that there is no round trip."""
     results = results_of([trial for trial in run.trials if trial.test == "latency_under_load"])
     lossy = by_cell(trial for trial in results if trial.number("increase_ns") is None)
-    for cell, trials in lossy.items() if len(lossy) == 1 else ():
-        yield AnswerLine(rise_words(trials), (cell,), "latency-under-load")
-    if len(lossy) > 1:
-        sentence = counted(
-            "Under load at least half of the requests are lost, in {number} cell",
-            "Under load at least half of the requests are lost, in {number} cells",
-            len(lossy),
-        )
-        yield AnswerLine(sentence, tuple(lossy), "latency-under-load")
+    for cell, trials in [*lossy.items()][:1]:
+        sentence = rise_words(trials)
+        if len(lossy) > 1:
+            sentence = _(
+                "Under load at least half of the requests are lost, in {number} cells",
+                number=len(lossy),
+            )
+        yield AnswerLine(sentence, (cell, *lossy), "latency-under-load")
 
 
 def _order(place: AnswerCell) -> float:

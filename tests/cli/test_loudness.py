@@ -45,7 +45,7 @@ def test_a_quiet_run_prints_only_its_folder_and_a_verbose_run_every_trial(tmp_pa
     assert re.search(r"^a: asked hello.*: \d+ keys after ", verbose.stderr, re.M)
     assert re.search(r"^a: asked facts.*: \d+ keys after ", verbose.stderr, re.M)
     assert "asked heartbeat" not in verbose.stderr
-    assert verbose.stdout.startswith("quiet, 1 cell, 2 trials: 2 ok\n\nmean throughput")
+    assert verbose.stdout.startswith("quiet\nLinux to Linux over TCP: ")
 
 
 @pytest.mark.lab

@@ -22,9 +22,11 @@ CI = [
     if not line.lstrip().startswith("#")
 ]
 LEFT_OUT = "…"
-LIMITS = "Bottlenecks"
-ROW = re.compile(r"LL (TCP|UDP) \d+ +(.+?) +(\d+) of 2( |$)")
-"""A row of that table: messages, what limited them, of how many cells."""
+ROW = re.compile(r"(?:TCP|UDP) +\d+ +[\d.]+ \([\d.]+(?: to [\d.]+)?\) +2 +(.+)")
+"""A row of the answer: protocol, messages, mean and range of two cells, what limited them."""
+VERDICT = re.compile(r"Throughput: [\d.]+ [GM]bit/s \(.+\) to [\d.]+ Gbit/s \(.+\)")
+ADVICE = re.compile(r"[A-Z][^:]+: .+\.")
+"""What to change, or why a limit is unknown."""
 
 MEASURED_HERE = {"make demo", "make test"}
 INSTALLED = {"python3 -m venv .venv && .venv/bin/pip install .", ".venv/bin/netlab measure"}
@@ -32,7 +34,8 @@ INSTALLED = {"python3 -m venv .venv && .venv/bin/pip install .", ".venv/bin/netl
 
 
 def shape(line: str) -> str:
-    """A line without its figures, its spaces, and the time in a folder's name."""
+    """A line without its figures, its spaces, the size of its unit, and a time in a name."""
+    line = re.sub(r"\b[GM]bit/s", "bit/s", line)
     return re.sub(r"\s+", " ", re.sub(r"\d[\d,.]*(-\d+)*", "N", line)).strip()
 
 
@@ -66,20 +69,21 @@ def test_make_demo_prints_what_the_readme_shows(demo: list[str]) -> None:
     # Said before there is a netlab: by .ci/set-up.
     assert readme_lines.pop(0) == "setting up .venv (once) ..."
     demo_shapes = [shape(line) for line in demo]
+    told = (ROW, VERDICT, ADVICE)
     places = [
         demo_shapes.index(shape(line))
         for line in readme_lines
-        if line not in ("", LEFT_OUT) and not ROW.match(line)
+        if line not in ("", LEFT_OUT) and not any(form.fullmatch(line) for form in told)
     ]
+    assert len(places) == 5
     assert all(place < next_place for place, next_place in pairwise(places))
-    assert LIMITS in readme_lines
+    names = {str(text) for text in CALLED.values()} | {"unknown", "several"}
     for rows in (readme_lines, demo):
-        begins = rows.index(LIMITS) + 2
-        matches = [ROW.match(row) for row in rows[begins:] if row.startswith("LL ")]
-        limits = [match[2] for match in matches if match is not None]
-        assert len(limits) >= 2
-        limit_names = {str(text) for text in CALLED.values()} | {"not shown"}
-        assert set(limits[:2]) <= limit_names
+        assert sum(VERDICT.fullmatch(row) is not None for row in rows) == 1
+        limits = [match[1] for row in rows if (match := ROW.fullmatch(row))]
+        assert len(limits) >= 3
+        assert {*limits} <= names
+        assert any(ADVICE.fullmatch(row) for row in rows)
 
 
 def test_every_command_of_the_readme_is_typed_by_a_test_or_by_ci() -> None:

@@ -189,7 +189,7 @@ def test_netlab_measure_prints_a_figure_each_second_and_then_the_limit(
     ("options", "pattern"),
     [
         (("--latency",), r"^Mean round trip: [\d.]+ µs, 99 % within "),
-        (("--both",), r"^to server .*\nto client "),
+        (("--both",), r"^linux-b to linux-a .*\nlinux-a to linux-b "),
         (
             ("--udp", "--size", "1400", "--reverse", "--ipv6"),
             r"^linux-a to linux-b over UDP: [\d.]+ Mbit/s, [\d.]+ % of the wire",
@@ -260,11 +260,10 @@ def test_a_measurement_without_the_rate_of_the_link_says_what_would_make_the_lim
     process = netlab(home, *words)
     assert process.returncode == 0, process.stderr
     assert "rates of the interfaces: unknown" in process.stderr, "a virtual interface has none"
-    assert "limit unknown, because the interfaces state no rate: give it with --link" in (
-        process.stdout.splitlines()
-    )
+    why = "Unknown: the link’s rate is not stated: give it with --link, or in the matrix."
+    assert why in process.stdout.splitlines()
     stated = netlab(home, *words, *STATED)
-    assert "limit unknown" not in stated.stdout
+    assert "Unknown: " not in stated.stdout
 
 
 def test_netlab_measure_takes_host_names_of_the_ssh_configuration(

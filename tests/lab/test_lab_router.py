@@ -188,7 +188,7 @@ class TestLab:
         assert values["observed_1_queue_dropped_frames"] == drops
         # Each side's own talk with the router, of neighbours and groups, has no other end.
         assert losses == pytest.approx(drops, abs=50)
-        assert "highest rate without loss" in process.stdout
+        assert "% of the wire ceiling, limit: device" in process.stdout
         assert "device (router: CPU " in process.stdout
         assert (tmp_path / "run" / "index.html").is_file()
 

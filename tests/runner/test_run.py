@@ -142,7 +142,7 @@ def test_a_run_measures_every_cell_and_makes_its_report(measured: Measured) -> N
     assert (frame["throughput_bit_per_s"][:8] > 0).all()
     assert frame["same_host"][:8].all()
     assert (measured.folder / "out" / "index.html").stat().st_size > 10_000
-    assert "TCP 1448" in process.stdout
+    assert re.search(r"^TCP +1448 ", process.stdout, re.MULTILINE)
     assert "report: out/index.html" in process.stdout
 
 

@@ -151,7 +151,6 @@ def _text(name: str) -> str:
 def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str, Any]:
     """Template values for the top of the page: lines with their link targets, pictures, facts."""
     run, lines = contents.run, contents.lines
-    charts = [chart.name for chart in contents.charts]
     sections = {part.name for part in contents.parts}
     grids = {
         record.cell: f"pairing-{number}"
@@ -160,14 +159,13 @@ def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str,
     }
 
     def target(answer: AnswerLine) -> dict[str, str]:
-        """Key of the line's main cell, and anchors of a section and a chart; empty if none."""
+        """Key of the line's main cell, and anchor of a section; empty if none."""
         cell = answer.cells[0] if answer.cells else ""
         section = answer.section if answer.section in sections else grids.get(cell, "")
         section = section or next((name for name in sections if name in _OTHERWISE), "")
         if section == answer.section and answer.table:
             section = f"{section}-{answer.table}"
-        matches = (f"chart-{n}" for n in charts if answer.chart and n.startswith(answer.chart))
-        return {"cell": cell, "section": section, "chart": next(matches, "")}
+        return {"cell": cell, "section": section}
 
     return {
         "answers": [(line, target(line)) for line in lines.answer.verdicts],

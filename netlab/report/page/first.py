@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from netlab.messages import Message, _, counted, joined
 from netlab.report.draw.plot import Picture
-from netlab.report.page.coverage import HostFacts
+from netlab.report.page.coverage import HostFacts, by_status
 from netlab.results.labels import SYSTEMS, as_words
 from netlab.trial.record import Record, Status, utc_of
 from netlab.units import format_rate
@@ -35,7 +36,8 @@ def strip(
     number = len({record.cell for record in records})
     ok = f"{len({record.cell for record in records if record.status == Status.OK}):,}"
     with_result = counted("{ok} of {number} cell", "{ok} of {number} cells", number, ok=ok)
-    facts: list[tuple[str, str]] = [(_("measured"), with_result)]
+    others = by_status(Counter(r.status for r in records if r.status != Status.OK))
+    facts: list[tuple[str, str]] = [(_("measured"), joined(", ", [with_result, *others]))]
     times = [at for record in records if (at := utc_of(record.started_at))]
     if times:
         duration = _duration(max(times) - min(times))

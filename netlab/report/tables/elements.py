@@ -358,8 +358,6 @@ class AnswerLine:
     """Keys of the cells that the sentence is about, the most relevant cell first."""
     section: str = ""
     """Anchor of the page's section that has the numbers in a table."""
-    chart: str = ""
-    """Beginning of the names of the charts that show the numbers; empty if no chart shows them."""
     table: int = 0
     """Number of the table in the section, from 1; 0 stands for the section as a whole."""
 

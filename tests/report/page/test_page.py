@@ -32,7 +32,7 @@ HOSTILE = (
 
 pytestmark = pytest.mark.needs("chromium")
 
-IN_TABLE = "td button[data-cell]"
+IN_TABLE = "section:not(.front) td button[data-cell]"
 FIRST = f"document.querySelector('{IN_TABLE}')"
 OPEN = "document.getElementById('cell').open"
 FOCUSED = "document.activeElement"
