@@ -23,6 +23,7 @@ from netlab.messages import _, counted
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
+    from netlab.report.answer import RunAnswer
     from netlab.report.language import Wording
     from netlab.report.large import LargeReport
     from netlab.report.sections import FirstLines
@@ -98,7 +99,14 @@ class Report:
         """The top of the page: the answer, and the comparisons."""
         from netlab.report.sections import first_lines
 
-        return first_lines(self.run, self.run.trials)
+        return first_lines(self.answer, self.run, self.run.trials)
+
+    @cached_property
+    def answer(self) -> RunAnswer:
+        """The answer of the run, which the page, Markdown and a terminal begin with."""
+        from netlab.report.answer import answer_of
+
+        return answer_of(self.run)
 
     def write(self, *, reload_s: int | None = None) -> Path:
         """Write the tables (.md, .tex, .csv), the charts (.svg, .png, .pdf) and index.html.
@@ -228,14 +236,13 @@ class Report:
         """The answer for a terminal, no wider than ``width`` characters: verdicts, tables, what to
         change, warnings, how it was measured.
         """
-        from netlab.report.answer import answer_of
         from netlab.report.page import coverage
         from netlab.report.page.first import strip
         from netlab.report.text.load_figure import load_figures
         from netlab.report.write.text import plain
         from netlab.terminal import fitted, printable_lines
 
-        run, say, answer = self.run, self.wording.text, answer_of(self.run)
+        run, say, answer = self.run, self.wording.text, self.answer
         facts = strip(run, run.trials, coverage.hosts(run))
         sheets = map(self.wording.of_table, (shown.sheet for shown in answer.tables))
         warnings = [say(line.sentence) for line in answer.warnings]

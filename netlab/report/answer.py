@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from netlab.experiment.hosts import is_by_name, labels_of
@@ -55,6 +56,8 @@ _ALIKE = 0.005
 """Shares of the ceiling that differ by less than this have one sentence."""
 
 _WAY, _FLOW, _INSIDE = "way", "flow", "inside"
+_WORDED = (_WAY, _FLOW, _INSIDE)
+"""Axes that are no settings: their levels are texts for a reader."""
 _APART = ("protocol", "engine", _INSIDE)
 """Axes over which there is no mean: their levels are different things."""
 _SECTIONS = {"payload_search": "payload", "throughput_search": "rate-without-loss"}
@@ -63,7 +66,7 @@ _CABLE = _("over a cable")
 _RATE = THROUGHPUTS[""].name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AnswerCell:
     """The trials of one cell for one quantity and direction of the data."""
 
@@ -83,7 +86,7 @@ class AnswerCell:
         """Key of the cell."""
         return self.trials[0].cell
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """The mean of the trials."""
         return mean(self.values)
@@ -105,7 +108,7 @@ class RowLimit:
     known: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AnswerRow:
     """The cells that agree in the levels of the table's axes."""
 
@@ -113,7 +116,7 @@ class AnswerRow:
     places: Sequence[AnswerCell]
     limit: RowLimit
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """The mean of the cells' means, each cell with equal weight."""
         return mean([place.mean for place in self.places])
@@ -128,7 +131,7 @@ class AnswerRow:
         """Number of trials with a result."""
         return sum(len(place.values) for place in self.places)
 
-    @property
+    @cached_property
     def ends(self) -> tuple[float, float] | None:
         """Of one cell the 95 % interval of its mean (Student's t), of several the lowest and the
         highest mean; ``None`` if one cell has fewer than three trials.
@@ -140,7 +143,7 @@ class AnswerRow:
             return None
         return _interval_of(self.places[0])
 
-    @property
+    @cached_property
     def share(self) -> float | None:
         """The mean of the cells' shares of the wire ceiling; ``None`` if any cell has none."""
         shares = [place.share for place in self.places]
@@ -148,7 +151,7 @@ class AnswerRow:
         return mean(known) if len(known) == len(shares) else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AnswerTable:
     """The rows about one kind of test and quantity."""
 
@@ -177,12 +180,17 @@ class AnswerTable:
 
     def digits(self, value: float, number: int = 3) -> str:
         """A figure with so many significant digits; all digits before the decimal marker."""
-        means = [place.mean for row in self.rows for place in row.places]
-        if not value or (self.quantity != _RATE and all(mean.is_integer() for mean in means)):
+        if not value or self._is_whole:
             return figure(value, 0)
         return figure(value, max(0, number - 1 - math.floor(math.log10(abs(value)))))
 
-    @property
+    @cached_property
+    def _is_whole(self) -> bool:
+        """Whether all figures are whole numbers, such as payloads in bytes."""
+        cells = (place for row in self.rows for place in row.places)
+        return self.quantity != _RATE and all(place.mean.is_integer() for place in cells)
+
+    @cached_property
     def sheet(self) -> Table:
         """The table for every writer; without columns that would be empty in all rows."""
         columns: list[FigureColumn[AnswerRow]] = [
@@ -350,7 +358,7 @@ def _table(
 
 def _level_words(axis: str, place: AnswerCell) -> str:
     value = place.levels.get(axis)
-    return cast(str, value) if axis in (_WAY, _INSIDE, _FLOW) else setting_value(axis, value)
+    return cast(str, value) if axis in _WORDED else setting_value(axis, value)
 
 
 def _axis_name(axis: str) -> str:
@@ -451,10 +459,15 @@ class _Limits:
 # ---- verdicts
 
 
-_Says = Callable[
-    ["AnswerTable", Sequence[AnswerCell], AnswerCell, AnswerCell, RowLimit], Iterator[Message]
-]
-"""(table, cells, the lowest, the highest, limit of the lowest) → versions of a verdict."""
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a verdict tells of: some cells of a table, and the limit of the lowest."""
+
+    shown: AnswerTable
+    places: Sequence[AnswerCell]
+    low: AnswerCell
+    high: AnswerCell
+    limit: RowLimit
 
 
 def _verdict(shown: AnswerTable, places: Sequence[AnswerCell], limits: _Limits) -> AnswerLine:
@@ -462,10 +475,10 @@ def _verdict(shown: AnswerTable, places: Sequence[AnswerCell], limits: _Limits) 
     # Data that stays within one host says nothing about the path, if other data does.
     places = [p for p in places if p.levels[_INSIDE] == _CABLE] or places
     low, high = min(places, key=_order), max(places, key=_order)
-    make: _Says = _of_one if len(places) == 1 else _of_shares
+    make = _of_one if len(places) == 1 else _of_shares
     if len(places) > 1 and any(place.share is None for place in places):
         make = _range
-    texts = [*make(shown, places, low, high, limits.of([low]))]
+    texts = [*make(_Told(shown, places, low, high, limits.of([low])))]
     short = [text for text in texts if len(text.split()) <= MOST_WORDS]
     section = _SECTIONS.get(shown.test, shown.test.replace("_", "-"))  # streams: of their cell
     cells = dict.fromkeys(place.cell for place in (low, high, *places))
@@ -490,13 +503,8 @@ def _order(place: AnswerCell) -> float:
     return place.mean if place.share is None else place.share
 
 
-def _of_one(
-    shown: AnswerTable,
-    places: Sequence[AnswerCell],
-    low: AnswerCell,
-    high: AnswerCell,
-    limit: RowLimit,
-) -> Iterator[Message]:
+def _of_one(told: _Told) -> Iterator[Message]:
+    shown, low, limit = told.shown, told.low, told.limit
     value = joined(" ", [shown.figure(shown.rows[0]), shown.unit])
     if low.share is not None:
         value = _(
@@ -516,14 +524,9 @@ def _of_one(
     yield _("{quantity}: {value}", quantity=sentence_case(shown.quantity), value=value)
 
 
-def _of_shares(
-    shown: AnswerTable,
-    places: Sequence[AnswerCell],
-    low: AnswerCell,
-    high: AnswerCell,
-    limit: RowLimit,
-) -> Iterator[Message]:
+def _of_shares(told: _Told) -> Iterator[Message]:
     """How many cells fill the wire, and which one is furthest from that."""
+    shown, places, low, limit = told.shown, told.places, told.low, told.limit
     shares = [place.share or 0.0 for place in places]
     least, most = min(shares), max(shares)
     span = spanned(f"{100 * least:.1f}", f"{100 * most:.1f}")
@@ -556,14 +559,9 @@ def _of_shares(
     yield _("{head}; the lowest reaches {low} % of its ceiling", head=head, **ends)
 
 
-def _range(
-    shown: AnswerTable,
-    places: Sequence[AnswerCell],
-    low: AnswerCell,
-    high: AnswerCell,
-    limit: RowLimit,
-) -> Iterator[Message]:
+def _range(told: _Told) -> Iterator[Message]:
     """The lowest and the highest cell, with their conditions or without."""
+    shown, low, high = told.shown, told.low, told.high
     if shown.quantity == _RATE:
         figures = [throughput(1e6 * place.mean) for place in (low, high)]
     else:
@@ -596,11 +594,10 @@ def _conditions(axes: Iterable[str], place: AnswerCell) -> str:
     """The cell's levels of some axes, such as ``Linux to Windows, UDP, 64 bytes``."""
 
     def words(axis: str) -> str:
-        value = place.levels.get(axis)
-        if axis in (_WAY, _INSIDE, _FLOW):
-            return cast(str, value)
+        if axis in _WORDED:
+            return _level_words(axis, place)
         if axis == "message_bytes":
-            return _("{size} bytes", size=str(value))
-        return setting(axis, value, brief=True)
+            return _("{size} bytes", size=_level_words(axis, place))
+        return setting(axis, place.levels.get(axis), brief=True)
 
     return joined(", ", map(words, axes))

@@ -24,7 +24,7 @@ from netlab.report.language import Wording
 from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
 from netlab.report.page.coverage import environment
-from netlab.report.page.first import downloads, overrides, strip
+from netlab.report.page.first import downloads, overridden, strip
 from netlab.report.page.small_charts import findings_by_cell
 from netlab.report.sections import FirstLines
 from netlab.report.tables.elements import (
@@ -175,7 +175,7 @@ def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str,
         "warnings": [(line, target(line)) for line in lines.answer.warnings],
         "first_pictures": contents.pictures,
         "facts": strip(run, contents.records, hosts),
-        "overrides": overrides(run),
+        "overrides": overridden(run),
         "downloads": downloads(run, contents.files, contents.to_run),
         "kept": {contents.to_run + name for name in _KEPT},
     }
@@ -360,11 +360,9 @@ def repeat_words(run: Run) -> tuple[str, ...]:
     if any(note.kind == "asked" for note in run.stored.notes):
         return ("netlab", "resume", FOLDER, *again)
     # An older run: all options of its last session except the inventory, which it did not record.
-    changed = run.sessions[-1].get("overrides") if run.sessions else None
-    options = changed.items() if isinstance(changed, dict) else ()
     return (
         *("netlab", "run", f"{FOLDER}/matrix.yaml", "--hosts", INVENTORY, "--into", FOLDER),
-        *(word for name, value in options for word in ("--set", f"{name}={value}")),
+        *(word for name, value in overridden(run).items() for word in ("--set", f"{name}={value}")),
         *again,
     )
 

@@ -266,6 +266,7 @@ def environment(folder: Path, wording: Wording) -> Environment:
         newstyle=True,
     )
     templates.filters |= {
+        "as_words": as_words,
         "digest": digest,
         "has_bars": lambda charts: any(chart.has_bars for _number, chart in charts),
         "has_shares": lambda table: any(p.share for line in table.lines for p in line.places),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netlab.messages import Message, _, counted, joined
 from netlab.report.draw.plot import Picture
@@ -42,8 +42,8 @@ def strip(
     if times:
         duration = _duration(max(times) - min(times))
         facts.append((_("trials began"), joined("", [_period(times), " (", duration, ")"])))
-    if words := overrides(run):
-        facts.append((_("set"), words))
+    if changed := overridden(run):
+        facts.append((_("set"), as_words(changed)))
     if run.plan.link is not None:
         facts.append((_("link"), joined("", [format_rate(run.plan.link.rate_bit_per_s)])))
     netlabs = dict.fromkeys(str(s["netlab"]) for s in run.sessions if s.get("netlab"))
@@ -55,10 +55,10 @@ def strip(
     return (*((name, (value,)) for name, value in facts), *([(_("hosts"), names)] if names else []))
 
 
-def overrides(run: Run) -> str:
-    """The settings that the last session's options changed, such as ``duration 10s``."""
+def overridden(run: Run) -> Mapping[str, Any]:
+    """The settings that options of the last session changed, as they were typed."""
     changed = run.sessions[-1].get("overrides") if run.sessions else None
-    return as_words(changed) if changed else ""
+    return changed if isinstance(changed, dict) else {}
 
 
 def _duration(time: timedelta) -> Message:

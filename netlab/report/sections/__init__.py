@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from netlab.kinds import KINDS
 from netlab.messages import _, joined, sentence_case
-from netlab.report.answer import RunAnswer, answer_of
+from netlab.report.answer import RunAnswer
 from netlab.report.sections import (
     comparisons,
     findings,
@@ -125,7 +125,7 @@ class FirstLines:
     judged: JudgedComparisons
 
 
-def first_lines(run: Analysis, records: Sequence[Record]) -> FirstLines:
-    """The answer of the run, and its comparisons; without lines for an empty run."""
+def first_lines(answer: RunAnswer, run: Analysis, records: Sequence[Record]) -> FirstLines:
+    """The answer, and the comparisons of the run; without lines for an empty run."""
     verdicts = comparisons.judged_of(run.plan.matrix_text, records)
-    return FirstLines(answer_of(run), comparisons.answers(verdicts), verdicts)
+    return FirstLines(answer, comparisons.answers(verdicts), verdicts)
