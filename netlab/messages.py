@@ -70,3 +70,9 @@ def sentence_case(text: str) -> str:
     if isinstance(text, Message):
         return Message(text.id, text.values, text.many, text.number, begins=True)
     return text[:1].upper() + text[1:]
+
+
+def listed(words: Iterable[str]) -> str:
+    """A list such as ``a``, ``a and b`` or ``a, b and c``."""
+    *first, last = words
+    return _("{several} and {last}", several=joined(", ", first), last=last) if first else last

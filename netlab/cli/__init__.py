@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
 import sys
@@ -162,8 +163,8 @@ def _measure(asked: Options, *, as_json: bool) -> None:
         progress.end()
     if outcome.report is not None:
         report.show_written(outcome.report, as_json=as_json)
-    elif not as_json and output.has_output():
-        report.show_answer(outcome.folder)
+    elif output.has_output():
+        report.show_answer(outcome.folder, as_json=as_json)
     outcome.raise_for_status()
 
 
@@ -237,10 +238,14 @@ def status(folder: Path, as_json: bool) -> None:
     from netlab.store.reader import status_of
 
     state = status_of(folder, RUN_CHECK)
+    measured = report.answered(folder) if state.ok else None
     if as_json:
-        output.show_data(state.as_json())
+        answer = measured and measured.answer.as_dict()
+        output.show_data(json.dumps({**state.as_dict(), "answer": answer}, indent=1))
     else:
         output.show(state.as_text())
+        if measured:
+            output.show(f"\n{measured.overview_text(output.width())}")
 
 
 @cli.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -12,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netlab.cli import options
-from netlab.cli.output import is_quiet, is_verbose, notify, output_file, show, width, write_output
+from netlab.cli.output import (
+    is_quiet,
+    is_verbose,
+    notify,
+    output_file,
+    show,
+    show_data,
+    width,
+    write_output,
+)
 from netlab.errors import Interrupted, UsageError
 from netlab.runner.ending import interruptible
 from netlab.units import format_seconds, many, parse_share
@@ -20,7 +30,8 @@ from netlab.units import format_seconds, many, parse_share
 if TYPE_CHECKING:
     from netlab.compare.history import HeldRun
     from netlab.imports import CommandOption
-    from netlab.report import WrittenReport
+    from netlab.report import Report, WrittenReport
+    from netlab.report.large import LargeReport
     from netlab.results.effects import Scale
     from netlab.results.run import Run
 
@@ -210,15 +221,35 @@ def export(folder: Path, form: str, columns: str, output: Path | None) -> None:
         write(file)
 
 
-def show_answer(folder: Path) -> None:
+def show_answer(folder: Path, *, as_json: bool = False) -> None:
     """Print the answer of a run without writing files; with ``--quiet``, only the run's folder."""
-    if is_quiet():
+    if is_quiet() and not as_json:
         show(folder)
         return
     from netlab.report import report_of
 
-    show(report_of(folder).overview_text(width()))
-    show(f"more: netlab report {folder}")
+    contents = report_of(folder)
+    if as_json:
+        _show_answer_line(contents)
+    else:
+        show(contents.overview_text(width()))
+        show(f"more: netlab report {folder}")
+
+
+def _show_answer_line(contents: Report | LargeReport) -> None:
+    """The answer as the last JSON line of a run; a very large run has none."""
+    from netlab.report import Report
+
+    if isinstance(contents, Report):
+        show_data(json.dumps({"type": "answer", **contents.answer.as_dict()}))
+
+
+def answered(folder: Path) -> Report | None:
+    """The report of a run that has an answer: any but a very large one."""
+    from netlab.report import Report, report_of
+
+    contents = report_of(folder)
+    return contents if isinstance(contents, Report) else None
 
 
 def show_written(report: WrittenReport, *, as_json: bool = False) -> None:
@@ -230,6 +261,7 @@ def show_written(report: WrittenReport, *, as_json: bool = False) -> None:
         read, drawn = format_seconds(report.read_s), format_seconds(report.wrote_s)
         notify(f"{page.parent}: read in {read}, drawn in {drawn}")
     if as_json:
+        _show_answer_line(report.contents)
         notify(str(page))
     elif is_quiet():
         show(page)
@@ -329,6 +361,7 @@ def effects(folder: Path, scale: Scale | None, quantity: str | None, as_json: bo
     For each kind of test, an analysis of variance divides the differences between the cells among
     the settings and their interactions. On the logarithmic scale, differences are ratios.
     """
+    from netlab.report.sections.effects import as_text
     from netlab.results import effects as results
     from netlab.results.run import load
 
@@ -336,7 +369,7 @@ def effects(folder: Path, scale: Scale | None, quantity: str | None, as_json: bo
     if as_json:
         write_output(None, results.as_json(kinds).encode())
     else:
-        write_text(results.as_text(kinds), None)
+        write_text(as_text(kinds), None)
 
 
 @click.command()

@@ -23,7 +23,7 @@ from netlab.messages import _, counted
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
-    from netlab.report.answer import RunAnswer
+    from netlab.report.answer import AnswerTable, RunAnswer
     from netlab.report.language import Wording
     from netlab.report.large import LargeReport
     from netlab.report.sections import FirstLines
@@ -118,6 +118,7 @@ class Report:
         """
         from netlab.report.draw.parallel import drawing_of_several
         from netlab.report.draw.style import COLUMN_WIDE, PAGE_WIDE
+        from netlab.report.first_picture import effects_pictures
         from netlab.report.first_picture import pictures as first_pictures
         from netlab.report.page import Contents, cells_json, page
         from netlab.report.page.first import with_drawings
@@ -156,6 +157,7 @@ class Report:
                 *((*worded_diagrams, *of_further), left_out, cells, lines),
                 tuple(worded.of_table(shown.sheet) for shown in lines.answer.tables),
                 first_pictures(lines.answer, lines.judged),
+                effects_pictures(run.effects),
                 files=frozenset([*files, *([f"{CHARTS}/"] if all_charts else [])]),
                 to_run="../" if self.below else "",
             )
@@ -210,25 +212,27 @@ class Report:
         from netlab.report.page import link_words
         from netlab.report.write import latex, text, utf8
 
-        title, worded, first = self.run.plan.title, self.wording, self.first_lines
+        title, worded, lines = self.run.plan.title, self.wording, self.first_lines
+        answer = lines.answer
         tables = [table for section in tabled for table in section.tables]
-        set_in_latex = latex.document(
-            *(title, tables, parts), overviews=means, charts=charts, words=latex.words_of(worded)
+        lists = (
+            (_("Answers"), [line.sentence for line in (*answer.verdicts, *answer.matters)]),
+            (_("What to change"), answer.advices),
+            (_("Comparisons"), [line.sentence for line in lines.comparisons]),
+            (_("Warnings"), [line.sentence for line in answer.warnings]),
         )
-        in_markdown = text.markdown(
-            *(title, tables),
-            [worded.text(_("Link: {link}.", link=link_words(self.run.plan.link)))],
-            parts,
-            first=[
-                (worded.text(heading), [worded.text(line.sentence) for line in lines])
-                for heading, lines in (
-                    (_("Answers"), first.answer.verdicts),
-                    (_("Comparisons"), first.comparisons),
-                    (_("Warnings"), first.answer.warnings),
-                )
-            ],
-            overviews=(*(worded.of_table(shown.sheet) for shown in first.answer.tables), *means),
+        first = [(worded.text(name), [*map(worded.text, own)]) for name, own in lists]
+        answered = [worded.of_table(shown.sheet) for shown in answer.tables]
+        overviews = (*answered, *means)
+        set_in_latex = latex.document(
+            *(title, tables, parts, latex.words_of(worded)),
+            first=first,
+            overviews=overviews,
             charts=charts,
+        )
+        link = worded.text(_("Link: {link}.", link=link_words(self.run.plan.link)))
+        in_markdown = text.markdown(
+            *(title, tables, [link], parts), first=first, overviews=overviews, charts=charts
         )
         return {"tables.md": utf8(in_markdown), "tables.tex": utf8(set_in_latex)}
 
@@ -238,35 +242,46 @@ class Report:
         """
         from netlab.report.page import coverage
         from netlab.report.page.first import strip
-        from netlab.report.text.load_figure import load_figures
-        from netlab.report.write.text import plain
+        from netlab.report.sections.latency_under_load import load_figures
         from netlab.terminal import fitted, printable_lines
 
         run, say, answer = self.run, self.wording.text, self.answer
         facts = strip(run, run.trials, coverage.hosts(run))
-        sheets = map(self.wording.of_table, (shown.sheet for shown in answer.tables))
         warnings = [say(line.sentence) for line in answer.warnings]
         number = counted(
             "{number} warning: see the report.", "{number} warnings: see the report.", len(warnings)
         )
         head = [
             "\n".join([run.plan.title, *(say(line.sentence) for line in answer.verdicts)]),
-            *(plain(sheet, width) for sheet in sheets),
+            *(self._fitting(shown, width) for shown in answer.tables),
             "\n".join(load_figures(run)),
         ]
         about = "; ".join(f"{say(name)}: {_fact(map(say, values))}" for name, values in facts)
         advices = [*map(say, answer.advices)]
+        matters = [say(line.sentence) for line in answer.matters]
         # Shorter and shorter versions of what follows the figures.
         for below in (
-            ["\n".join(advices), "\n".join(warnings), about],
-            ["\n".join([*advices, *warnings[:1], about])],
-            ["\n".join([*warnings[:1], about])],
+            ["\n".join(matters), "\n".join(advices), "\n".join(warnings), about],
+            ["\n".join([*matters, *advices, *warnings[:1], about])],
+            ["\n".join([*matters, *warnings[:1], about])],
+            ["\n".join([*matters, *([say(number)] if warnings else []), about])],
+            ["\n".join([*matters[:1], *([say(number)] if warnings else []), about])],
             ["\n".join([*([say(number)] if warnings else []), about])],
         ):
             text = fitted(printable_lines("\n\n".join(filter(None, (*head, *below)))), width)
             if width is None or text.count("\n") < _SCREEN_LINES:
-                break
-        return text
+                return text
+        return text.replace("\n\n", "\n")  # without blank lines
+
+    def _fitting(self, shown: AnswerTable, width: int | None) -> str:
+        """A table of the answer, with as many of its columns as have room in ``width``."""
+        from netlab.report.write.text import plain
+
+        for sheet in map(self.wording.of_table, shown.sheets):
+            whole = plain(sheet)
+            if width is None or max(map(len, whole.split("\n")[1:])) <= width:
+                return whole
+        return plain(sheet, width)
 
 
 def _fact(values: Iterable[str]) -> str:

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from netlab.experiment.hosts import is_by_name, labels_of
 from netlab.findings.finding import Kind
-from netlab.findings.stream_limits import FILLED, FILLED_BOTH_WAYS
-from netlab.kinds.throughput_search.tables import limit_words
-from netlab.messages import Message, _, counted, joined, sentence_case
+from netlab.findings.stream_limits import FILLED
+from netlab.kinds import KINDS
+from netlab.messages import Message, _, counted, joined, listed, sentence_case
 from netlab.report.tables.elements import AnswerLine, Table, table
 from netlab.report.text.phrases import (
-    listed,
     percentile_words,
     rate_unit,
     rise_words,
@@ -27,15 +26,18 @@ from netlab.report.text.phrases import (
     throughput,
     with_interval,
 )
+from netlab.report.text.row_limits import AnswerCell, RowLimit, RowLimits
 from netlab.report.text.summary import NAME, doubts
 from netlab.results.ceilings import flow_ceiling
-from netlab.results.labels import SYSTEMS, figure, setting, setting_name, setting_value
+from netlab.results.effects import PAIRING_AXES, KindEffects, axis_words, ends_of, level_words
+from netlab.results.labels import SYSTEMS, figure, setting_name, setting_value
 from netlab.results.layout import LevelValue
 from netlab.results.quantities import quantities_of
+from netlab.results.rows import cpu_s_per_gbit
 from netlab.stats import MIN_TRIALS, interval, mean
-from netlab.trial.column import THROUGHPUTS, Quantity
+from netlab.trial.column import THROUGHPUTS
 from netlab.trial.figures import WHOLE, FigureColumn, Shown, pooled, results_of
-from netlab.trial.record import FLOWS, PREFIXES, Record, by_cell, grouped, server_sends
+from netlab.trial.record import FLOWS, PREFIXES, Record, Status, by_cell, grouped
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 8
 """Maximum number of rows of all tables of an answer together."""
 MOST_WARNINGS = 3
+MOST_MATTERS = 2
 MOST_WORDS = 20
 """Maximum number of words of a verdict: it names fewer conditions if it would have more."""
 LEAST_SHARE = 0.01
@@ -64,48 +67,6 @@ _SECTIONS = {"payload_search": "payload", "throughput_search": "rate-without-los
 """Kind of test → anchor of its section on the page; else its name with hyphens."""
 _CABLE = _("over a cable")
 _RATE = THROUGHPUTS[""].name
-
-
-@dataclass(frozen=True)
-class AnswerCell:
-    """The trials of one cell for one quantity and direction of the data."""
-
-    trials: Sequence[Record]
-    quantity: Quantity
-    flow: str
-    """A name of ``FLOWS``."""
-    values: Sequence[float]
-    """The figures of the trials with a result, in the quantity's unit."""
-    ceiling: float | None
-    """The wire ceiling in the quantity's unit; ``None`` if there is none, or it is not known."""
-    levels: Mapping[str, LevelValue]
-    """Axis → the cell's value on it."""
-
-    @property
-    def cell(self) -> str:
-        """Key of the cell."""
-        return self.trials[0].cell
-
-    @cached_property
-    def mean(self) -> float:
-        """The mean of the trials."""
-        return mean(self.values)
-
-    @property
-    def share(self) -> float | None:
-        """The mean as a share of the wire ceiling."""
-        return None if self.ceiling is None else self.mean / self.ceiling
-
-
-@dataclass(frozen=True, slots=True)
-class RowLimit:
-    """What limits most trials of a row."""
-
-    words: str = ""
-    """The limit; "unknown" or "several"; empty: the quantity has none."""
-    advice: str = ""
-    """What to change; of an unknown limit, why it is unknown, and what would make it known."""
-    known: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,6 +105,18 @@ class AnswerRow:
         return _interval_of(self.places[0])
 
     @cached_property
+    def cpu_s_per_gbit(self) -> float | None:
+        """CPU seconds of both ends together per 10^9 bits, the mean of the cells' means; ``None``
+        if it is not known of any trial with a result.
+        """
+        costs = [
+            [sum(dict(cpu_s_per_gbit(r)).values()) for r in results_of(place.trials)]
+            for place in self.places
+            if not place.flow
+        ]
+        return mean([*map(mean, costs)]) if costs and all(map(all, costs)) else None
+
+    @cached_property
     def share(self) -> float | None:
         """The mean of the cells' shares of the wire ceiling; ``None`` if any cell has none."""
         shares = [place.share for place in self.places]
@@ -162,7 +135,7 @@ class AnswerTable:
     """Size of ``unit`` in the quantity's unit."""
     axes: tuple[str, ...]
     averaged: tuple[str, ...]
-    """Axes over whose levels rows are means."""
+    """Axes over whose levels rows are means, the most important one first."""
     rows: Sequence[AnswerRow]
     left_out: int
     """Number of rows with higher figures that are not among ``rows``."""
@@ -176,6 +149,8 @@ class AnswerTable:
         if len(row.places) == 1:
             return with_interval(value, (high - low) / 2)
         span = spanned(self.digits(low), self.digits(high))
+        if span == self.digits(value):
+            return span
         return joined("", [self.digits(value), " (", span, ")"])
 
     def digits(self, value: float, number: int = 3) -> str:
@@ -193,6 +168,16 @@ class AnswerTable:
     @cached_property
     def sheet(self) -> Table:
         """The table for every writer; without columns that would be empty in all rows."""
+        return self.sheets[0]
+
+    @cached_property
+    def sheets(self) -> tuple[Table, ...]:
+        """The table, and narrower ones: without CPU time, also without the numbers of trials."""
+        has_cpu = any(row.cpu_s_per_gbit for row in self.rows)
+        wide = [self._sheet(with_cpu=True, with_n=True)] if has_cpu else []
+        return (*wide, *(self._sheet(with_cpu=False, with_n=with_n) for with_n in (True, False)))
+
+    def _sheet(self, *, with_cpu: bool, with_n: bool) -> Table:
         columns: list[FigureColumn[AnswerRow]] = [
             *(
                 FigureColumn(_axis_name(axis), _level_of(n))
@@ -200,23 +185,31 @@ class AnswerTable:
                 if n
             ),
             FigureColumn(self.unit, self._shown, self.unit),
-            FigureColumn(_("n"), lambda row: row.trials, decimals=WHOLE),
-            FigureColumn(_("% of wire"), _share_of, "%", 1),
+            *([FigureColumn(_("n"), _trials_of, decimals=WHOLE)] if with_n else []),
+            FigureColumn(_("of wire"), _share_of, "%", 1),
             FigureColumn(_("limited by"), lambda row: row.limit.words),
         ]
+        title: Message = self.title
+        if not with_n:
+            numbers = [row.trials for row in self.rows]
+            span = spanned(str(min(numbers)), str(max(numbers)))
+            title = _("{title}; {span} trials a row", title=title, span=span)
+        if with_cpu:
+            title = _("{title}; CPU of both ends", title=title)
+            columns.insert(-1, FigureColumn(_("CPU s/Gbit"), _cpu_of, "s/Gbit"))
         shown = [column for column in columns if any(map(column.shows, self.rows))]
         rows = [
             (row.levels[0] if row.levels else _level_words(_WAY, row.places[0]), row.cell, row)
             for row in self.rows
         ]
-        return table(self.title, _axis_name(self.axes[0] if self.axes else _WAY), shown, rows)
+        return table(title, _axis_name(self.axes[0] if self.axes else _WAY), shown, rows)
 
     @property
     def title(self) -> Message:
         """The quantity, over which axes it is a mean, and how many rows are left out."""
         parts = [sentence_case(self.quantity)]
         if self.means_of_cells:
-            axes = listed(map(_axis_name, self.averaged))
+            axes = listed(map(_averaged_words, self.averaged))
             parts.append(_("means over {axes} (lowest to highest cell)", axes=axes))
         if self.left_out:
             parts.append(
@@ -227,6 +220,24 @@ class AnswerTable:
                 )
             )
         return joined("; ", parts)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data; ``cells``: keys of the cells of which a row's ``mean`` is the mean."""
+        return {
+            **{"test": self.test, "quantity": str(self.quantity), "unit": str(self.unit)},
+            "left_out_rows": self.left_out,
+            "rows": [
+                {
+                    "levels": dict(zip(self.axes, map(str, row.levels), strict=True)),
+                    **{"mean": row.mean / self.scale, "trials": row.trials},
+                    "low": row.ends and row.ends[0] / self.scale,
+                    "high": row.ends and row.ends[1] / self.scale,
+                    **{"wire_share": row.share, "limited_by": str(row.limit.words)},
+                    "cells": [place.cell for place in row.places],
+                }
+                for row in self.rows
+            ],
+        }
 
     @property
     def means_of_cells(self) -> bool:
@@ -241,8 +252,18 @@ def _level_of(number: int) -> Callable[[AnswerRow], str]:
     return lambda row: row.levels[number]
 
 
-def _share_of(row: AnswerRow) -> float | None:
-    return None if row.share is None else 100 * row.share
+def _cpu_of(row: AnswerRow) -> float | None:
+    return row.cpu_s_per_gbit
+
+
+def _trials_of(row: AnswerRow) -> int:
+    return row.trials
+
+
+def _share_of(row: AnswerRow) -> Shown:
+    if row.share is None:
+        return Shown()
+    return Shown(100 * row.share, text=joined("", [f"{100 * row.share:.1f}", " %"]), unit="%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +273,8 @@ class RunAnswer:
     verdicts: tuple[AnswerLine, ...]
     """One sentence for each kind of test and quantity, of at most ``MOST_WORDS`` words."""
     tables: tuple[AnswerTable, ...]
+    matters: tuple[AnswerLine, ...]
+    """Which settings explain the differences, of at most ``MOST_MATTERS`` quantities."""
     warnings: tuple[AnswerLine, ...]
     """That a figure is not what it seems, or that cells have none."""
 
@@ -265,19 +288,34 @@ class RunAnswer:
             if limit.advice
         )
 
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data in English; figures in the unit of their table, shares from 0 to 1."""
+        lines = {"verdicts": self.verdicts, "matters": self.matters, "warnings": self.warnings}
+        return {
+            **{
+                name: [{"sentence": str(line.sentence), "cells": [*line.cells]} for line in own]
+                for name, own in lines.items()
+            },
+            "advices": [*map(str, self.advices)],
+            "tables": [shown.as_dict() for shown in self.tables],
+        }
+
 
 def answer_of(run: Analysis) -> RunAnswer:
     """The answer of a run; without any result it has warnings only."""
     families = grouped(_places(run), lambda place: (place.trials[0].test, _family(place)))
-    limits, room = _Limits(run), max(1, MOST_ROWS // max(1, len(families)))
+    limits, room = RowLimits(run), max(1, MOST_ROWS // max(1, len(families)))
     tables, verdicts = [], []
     for (test, family), places in families.items():
-        shown = _table(test, family, places, limits, room)
+        shares = _importance(run.effects, test, family)
+        shown = _table(test, family, places, limits, room, shares)
         tables.append(shown)
         verdicts.append(_verdict(shown, places, limits))
-    verdicts += _lost_under_load(run)
+    verdicts += [*_lost_under_load(run), *_without_result(run, families)]
     warnings = [AnswerLine(sentence, cells, NAME) for sentence, cells in doubts(run)]
-    return RunAnswer(tuple(verdicts), tuple(tables), tuple(warnings[:MOST_WARNINGS]))
+    known = [kind for kind in run.effects if kind.effects is not None][:MOST_MATTERS]
+    matters = tuple(AnswerLine(kind.sentence, section="effects") for kind in known)
+    return RunAnswer(tuple(verdicts), tuple(tables), matters, tuple(warnings[:MOST_WARNINGS]))
 
 
 # ---- figures of cells
@@ -322,12 +360,10 @@ def way_of(record: Record, flow: str = "") -> Message:
     """Sender and receiver of data or requests: ``linux-b to linux-a``; by letters ``Windows to
     Linux``.
     """
-    server, client = labels_of(record.pairing)
+    receiver, sender = ends_of(record, PREFIXES[flow])
     if not is_by_name(record.pairing):
-        server, client = SYSTEMS.get(server, server), SYSTEMS.get(client, client)
-    by_server = server_sends(record.settings, PREFIXES[flow])
-    ends = (server, client) if by_server else (client, server)
-    return _("{sender} to {receiver}", sender=ends[0], receiver=ends[1])
+        receiver, sender = SYSTEMS.get(receiver, receiver), SYSTEMS.get(sender, sender)
+    return _("{sender} to {receiver}", sender=sender, receiver=receiver)
 
 
 def _family(place: AnswerCell) -> str:
@@ -339,9 +375,14 @@ def _family(place: AnswerCell) -> str:
 
 
 def _table(
-    test: str, family: str, places: Sequence[AnswerCell], limits: _Limits, room: int
+    test: str,
+    family: str,
+    places: Sequence[AnswerCell],
+    limits: RowLimits,
+    room: int,
+    shares: Mapping[str, float],
 ) -> AnswerTable:
-    axes = _axes(places, room)
+    axes = _axes(places, room, shares)
     groups = grouped(places, lambda place: tuple(_level_words(axis, place) for axis in axes))
     rows = [AnswerRow(levels, own, limits.of(own)) for levels, own in groups.items()]
     left_out = max(0, len(rows) - room)
@@ -352,6 +393,7 @@ def _table(
         unit, size_bit_per_s = rate_unit(1e6 * max(row.mean for row in rows))
         scale = size_bit_per_s / 1e6
     averaged = [axis for axis in _varying(places) if axis not in axes]
+    averaged.sort(key=lambda axis: -shares.get(axis, 0.0))
     averaged = [axis for axis in averaged if any(len(_varied(axis, r.places)) > 1 for r in rows)]
     return AnswerTable(test, family, unit, scale, axes, tuple(averaged), rows, left_out)
 
@@ -367,6 +409,10 @@ def _axis_name(axis: str) -> str:
     return own[axis] if axis in own else setting_name(axis)
 
 
+def _averaged_words(axis: str) -> str:
+    return _axis_name(axis) if axis == _FLOW else axis_words("pairing" if axis == _WAY else axis)
+
+
 def _varied(axis: str, places: Iterable[AnswerCell]) -> set[str]:
     return {str(place.levels.get(axis)) for place in places}
 
@@ -376,84 +422,41 @@ def _varying(places: Sequence[AnswerCell]) -> list[str]:
     return [axis for axis in axes if len(_varied(axis, places)) > 1]
 
 
-def _axes(places: Sequence[AnswerCell], room: int) -> tuple[str, ...]:
+def _axes(places: Sequence[AnswerCell], room: int, shares: Mapping[str, float]) -> tuple[str, ...]:
     """The axes of a table: those that explain most, as long as there is room for their levels."""
     varying, few = _varying(places), len(places) <= room
-    shares = {axis: _explained(places, axis) for axis in varying if axis not in _APART}
+    # Directions are different things, too, but not if that leaves no room for anything else.
+    shares = {**shares, _FLOW: math.inf}
     chosen = [axis for axis in varying if axis in _APART]
 
     def rows_with(axes: Sequence[str]) -> int:
         return len({tuple(str(place.levels.get(axis)) for axis in axes) for place in places})
 
-    for axis in sorted(shares, key=lambda axis: -shares[axis]):
+    for axis in sorted(varying, key=lambda axis: -shares.get(axis, 0.0)):
         rows = rows_with([*chosen, axis])
-        if rows_with(chosen) < rows <= room and (few or shares[axis] >= LEAST_SHARE):
+        matters = few or len(shares) == 1 or shares.get(axis, 0.0) >= LEAST_SHARE
+        if rows_with(chosen) < rows <= room and matters:
             chosen.append(axis)
     return tuple(axis for axis in varying if axis in chosen)
 
 
-def _explained(places: Sequence[AnswerCell], axis: str) -> float:
-    """The share of the variation of the cells' means that lies between the levels of one axis (eta
-    squared), of their logarithms if all are positive.
+def _importance(kinds: Sequence[KindEffects], test: str, family: str) -> dict[str, float]:
+    """Axis of an answer → the share of the variation that it explains, alone and in pairs, over the
+    protocol and in the direction in which it explains most; empty if no effects are known.
     """
-    means = [place.mean for place in places]
-    values = [math.log(value) for value in means] if min(means) > 0 else means
-    middle = mean(values)
-    total = math.fsum((value - middle) ** 2 for value in values)
-    pairs = zip(places, values, strict=True)
-    by_level = grouped(pairs, lambda pair: str(pair[0].levels.get(axis)))
-    levels = [[value for _place, value in own] for own in by_level.values()]
-    between = math.fsum(len(own) * (mean(own) - middle) ** 2 for own in levels)
-    return between / total if total else 0.0
-
-
-# ---- limits
-
-
-class _Limits:
-    """What limits the trials of some cells, by the findings about streams."""
-
-    def __init__(self, run: Analysis) -> None:
-        self._run = run
-        self._kinds: dict[tuple[str, str], Counter[Kind]] = {}
-        for finding in run.limits:
-            for cell, number in Counter(cell for cell, _trial in finding.trials).items():
-                counter = self._kinds.setdefault((cell, finding.group.flow), Counter())
-                counter[finding.kind] += number
-
-    def of(self, places: Sequence[AnswerCell]) -> RowLimit:
-        """The limit that most of the trials have; without one, why it is unknown."""
-        if places[0].trials[0].test == "throughput_search":
-            words = dict.fromkeys(limit_words(r) for p in places for r in results_of(p.trials))
-            return RowLimit(joined("; ", filter(None, words)), known=any(words))
-        if places[0].trials[0].test != "stream":
-            return RowLimit()
-        kinds: Counter[Kind] = Counter()
-        for place in places:
-            kinds.update(self._kinds.get((place.cell, place.flow), {}))
-        kind, number = kinds.most_common(1)[0] if kinds else (None, 0)
-        most = 2 * number > sum(len(place.values) for place in places)
-        # The wire does not explain a mean that some cells pull below it.
-        low = mean([place.share or 0.0 for place in places]) < FILLED_BOTH_WAYS
-        if most and kind is Kind.WIRE_CEILING and len(places) > 1 and low:
-            return RowLimit(_("several"))
-        if kind is None or kind is Kind.NOT_DETERMINED or kind.limit is None or not most:
-            if len(kinds) > 1:
-                return RowLimit(_("several"))
-            return RowLimit(_("unknown"), self._why(places))
-        return RowLimit(kind.limit, kind.advice, known=True)
-
-    def _why(self, places: Sequence[AnswerCell]) -> Message:
-        first = places[0].trials[0]
-        if self._run.plan.source is not None:
-            return _("the document does not say it")
-        if engine := first.settings.get("engine"):
-            return _("{engine} records no causes: measure with netlab’s probe", engine=str(engine))
-        if all(record.same_host for place in places for record in place.trials):
-            return _("the data stayed within one host: measure over a cable")
-        if any(place.ceiling is None for place in places):
-            return _("the link’s rate is not stated: give it with --link, or in the matrix")
-        return _("the records show no cause")
+    most: dict[str, float] = {}
+    rates = {str(quantity.name) for quantity in THROUGHPUTS.values()}
+    names = rates if family == _RATE else {family}
+    for kind in kinds:
+        if kind.test != test or kind.quantity not in names or kind.effects is None:
+            continue
+        own: dict[str, float] = {}
+        for term in kind.effects.terms:
+            if len(term.axes) <= 2:  # a larger term is the rest: all axes, and noise
+                for axis in {_WAY if axis in PAIRING_AXES else axis for axis in term.axes}:
+                    own[axis] = own.get(axis, 0.0) + term.share
+        most |= {axis: max(share, most.get(axis, 0.0)) for axis, share in own.items()}
+    return most
 
 
 # ---- verdicts
@@ -470,7 +473,7 @@ class _Told:
     limit: RowLimit
 
 
-def _verdict(shown: AnswerTable, places: Sequence[AnswerCell], limits: _Limits) -> AnswerLine:
+def _verdict(shown: AnswerTable, places: Sequence[AnswerCell], limits: RowLimits) -> AnswerLine:
     """One sentence; the first version that has at most ``MOST_WORDS`` words."""
     # Data that stays within one host says nothing about the path, if other data does.
     places = [p for p in places if p.levels[_INSIDE] == _CABLE] or places
@@ -499,6 +502,21 @@ def _lost_under_load(run: Analysis) -> Iterator[AnswerLine]:
         yield AnswerLine(sentence, (cell, *lossy), "latency-under-load")
 
 
+def _without_result(run: Analysis, families: Collection[tuple[str, str]]) -> Iterator[AnswerLine]:
+    """A line on each kind of test that was tried, but has no figure at all."""
+    tried = [record for record in run.trials if record.status is not Status.PENDING]
+    for test, records in grouped(tried, lambda record: record.test).items():
+        if test in {own for own, _family in families}:
+            continue
+        label = KINDS[test].label if test in KINDS else test
+        sentence = _("{test}: no cell has a result", test=sentence_case(label or test))
+        if reasons := Counter(record.reason for record in records if record.reason):
+            ((reason, _number),) = reasons.most_common(1)
+            sentence = _("{sentence} ({reason})", sentence=sentence, reason=reason)
+        cells = dict.fromkeys(record.cell for record in records)
+        yield AnswerLine(sentence, tuple(cells), _SECTIONS.get(test, test.replace("_", "-")))
+
+
 def _order(place: AnswerCell) -> float:
     return place.mean if place.share is None else place.share
 
@@ -513,7 +531,8 @@ def _of_one(told: _Told) -> Iterator[Message]:
     protocol = str(low.levels.get("protocol", ""))
     ends: dict[str, Any] = {"way": low.levels[_WAY], "value": value, "protocol": protocol}
     if shown.quantity == _RATE:
-        yield _("{way} over {protocol}: {value}; limit: {limit}", limit=limit.words, **ends)
+        text = _("{way} over {protocol}: {value}", **ends)
+        yield _("{text}; limit: {limit}", text=text, limit=limit.words) if limit.words else text
         return
     if shown.test == "latency_under_load":
         yield rise_words(results_of(low.trials))
@@ -533,6 +552,9 @@ def _of_shares(told: _Told) -> Iterator[Message]:
     enough = _FULL if shown.test == "throughput_search" else FILLED
     cells = {place.cell for place in places}
     full = len(cells - {place.cell for place in places if (place.share or 0.0) < enough})
+    if least > 1 / _FULL:
+        yield _("Every cell is above the wire ceiling: {span} % of it", span=span)
+        return
     if full == len(cells):
         yield _("Every cell fills the wire: {span} % of its ceiling", span=span)
         return
@@ -546,11 +568,11 @@ def _of_shares(told: _Told) -> Iterator[Message]:
     head = _("{full} of {all} cells fill the wire", full=full, all=len(cells))
     if not full:
         head = _("None of {all} cells fills the wire", all=len(cells))
-    for axes in (_all_axes(shown), shown.axes):
+    for axes in _axes_of(shown):
         text = _(
             "{head}; the lowest ({what}) reaches {low} %",
             head=head,
-            what=_conditions(axes, low),
+            what=conditions(axes, low),
             **ends,
         )
         if limit.known and limit.words != Kind.WIRE_CEILING.limit:
@@ -568,12 +590,10 @@ def _range(told: _Told) -> Iterator[Message]:
         figures = [joined(" ", [shown.digits(p.mean), shown.unit]) for p in (low, high)]
     ends = {"quantity": sentence_case(shown.quantity), "low": figures[0], "high": figures[1]}
     apart = _interval_of(low)[1] < _interval_of(high)[0]
-    every = _all_axes(shown)
-    differing = [axis for axis in every if len(_varied(axis, (low, high))) > 1]
-    for axes in (every, differing, shown.axes) if apart else ():
-        if axes:
-            what = {"at_low": _conditions(axes, low), "at_high": _conditions(axes, high)}
-            yield _("{quantity}: {low} ({at_low}) to {high} ({at_high})", **ends, **what)
+    differing = {axis for axis in _axes_of(shown)[0] if len(_varied(axis, (low, high))) > 1}
+    for axes in _axes_of(shown, differing) if apart else ():
+        what = {"at_low": conditions(axes, low), "at_high": conditions(axes, high)}
+        yield _("{quantity}: {low} ({at_low}) to {high} ({at_high})", **ends, **what)
     yield _("{quantity}: {low} to {high}, by cell", **ends)
 
 
@@ -585,19 +605,27 @@ def _interval_of(place: AnswerCell) -> tuple[float, float]:
     return bounds.low, bounds.high
 
 
-def _all_axes(shown: AnswerTable) -> list[str]:
-    """The axes that tell cells apart, besides the path: a verdict is about one of the paths."""
-    return [axis for axis in (*shown.axes, *shown.averaged) if axis != _INSIDE]
+def _axes_of(shown: AnswerTable, some: Collection[str] | None = None) -> list[tuple[str, ...]]:
+    """Axes that tell cells apart (of ``some``, if given), besides the path, as a verdict is about
+    one of the paths: all of them, then fewer and fewer without those that matter least.
+    """
+    sets = []
+    for number in range(len(shown.averaged), -1, -1):
+        every = (*shown.axes, *shown.averaged[:number])
+        sets.append(tuple(a for a in every if a != _INSIDE and (some is None or a in some)))
+    return [axes for axes in dict.fromkeys(sets) if axes] or [()]
 
 
-def _conditions(axes: Iterable[str], place: AnswerCell) -> str:
+def conditions(axes: Iterable[str], place: AnswerCell) -> str:
     """The cell's levels of some axes, such as ``Linux to Windows, UDP, 64 bytes``."""
 
     def words(axis: str) -> str:
         if axis in _WORDED:
             return _level_words(axis, place)
-        if axis == "message_bytes":
-            return _("{size} bytes", size=_level_words(axis, place))
-        return setting(axis, place.levels.get(axis), brief=True)
+        value = place.levels.get(axis)
+        if isinstance(value, str) or axis in ("engine", "message_bytes"):
+            return level_words(axis, value)
+        names = {"setting": axis_words(axis), "value": setting_value(axis, value)}
+        return _("{setting} {value}", **names)
 
     return joined(", ", map(words, axes))

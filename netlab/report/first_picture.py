@@ -13,9 +13,12 @@ from dataclasses import dataclass, replace
 from netlab.compare.align import Judged
 from netlab.experiment.cells import Comparison
 from netlab.messages import Message, _, joined
-from netlab.report.answer import RunAnswer
+from netlab.report.answer import RunAnswer, conditions
 from netlab.report.sections.comparisons import interval_words, words_of
+from netlab.report.sections.effects import largest_sizes, term_words, where
+from netlab.results.effects import KindEffects, axis_words, level_words
 from netlab.stats import MARGIN
+from netlab.stats.effects import Effects
 
 MOST_ROWS = 14
 _LOG_FROM = 8
@@ -258,7 +261,7 @@ def _rows(answer: RunAnswer) -> Iterator[FirstPicture]:
     for row in shown.rows:
         size = 100 * (row.share or 0.0) / row.mean if of_wire else 1 / shown.scale
         low, high = (end * size for end in row.ends or (row.mean, row.mean))
-        label = joined(", ", row.levels)
+        label = conditions(shown.axes, row.places[0])
         words = titled(label, joined(" ", [shown.figure(row), shown.unit]))
         rows.append(
             IntervalRow(label, row.mean * size, low, high, description=words, cell=row.cell)
@@ -273,6 +276,37 @@ def _rows(answer: RunAnswer) -> Iterator[FirstPicture]:
     if not shown.means_of_cells:
         title = _("{title}; with 95 % intervals", title=title)
     yield interval_picture(title, title, rows, axis)
+
+
+def effects_pictures(kinds: Sequence[KindEffects]) -> tuple[FirstPicture, ...]:
+    """The shares of the settings and of their pairs; then, for each quantity, the means of the
+    settings’ levels where they differ most.
+    """
+    known = [(kind, kind.effects) for kind in kinds if kind.effects is not None]
+    if not known:
+        return ()
+    rows, means = [], []
+    for kind, effects in known:
+        rows.append(IntervalRow(kind.heading))
+        for term in (term for term in effects.terms if term.degrees):
+            ends = [None if end is None else 100 * end for end in (term.low, term.high)]
+            rows.append(IntervalRow(term_words(term, effects), 100 * term.share, ends[0], ends[1]))
+        levels = [*_level_rows(effects)]
+        title = _("{what}: means of the settings’ values", what=kind.heading)
+        axis = Axis(kind.unit, logarithmic=effects.logarithmic)
+        means.append(interval_picture(title, title, levels, axis))
+    title = _("What explains the differences, with 95 % intervals if cells have repeats")
+    shares = interval_picture(title, title, rows, Axis(_("% of the variation")))
+    return (shares, *means)
+
+
+def _level_rows(effects: Effects) -> Iterator[IntervalRow]:
+    for size in largest_sizes(effects):
+        at = where(size)
+        name = axis_words(size.axis)
+        yield IntervalRow(joined(", ", [name, at]) if at else name)
+        for level, (middle, *ends) in size.means.items():
+            yield IntervalRow(level_words(size.axis, level), middle, *(ends or (None, None)))
 
 
 def _partly(title: Message, count: int, total: int) -> Message:

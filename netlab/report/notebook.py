@@ -13,7 +13,6 @@ from netlab.results.quantities import core_names
 if TYPE_CHECKING:
     from netlab.report.answer import RunAnswer
     from netlab.report.draw.plot import Drawn
-    from netlab.results.effects import KindEffects
     from netlab.results.frame import Frame
 
 _WIDTH = 80
@@ -44,13 +43,6 @@ class LoadedRun(Analysis):
         from netlab.results.frame import summary_of
 
         return summary_of(self.frame, ("message_bytes", *axis_names(self.plan.cells)))
-
-    @cached_property
-    def effects(self) -> tuple[KindEffects, ...]:
-        """What matters in each kind of test; see ``results.effects.kind_effects``."""
-        from netlab.results.effects import kind_effects  # imports numpy
-
-        return kind_effects(self.trials)
 
     def series(self, cell: str, trial: int = 1) -> Frame:
         """The state of the sender's TCP every 10 ms of a trial, one row per sample.

@@ -68,7 +68,7 @@ def row_of(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, An
         elapsed = record.values.get("elapsed_ns")
         if isinstance(elapsed, int):
             row["elapsed_s"] = elapsed / 1e9
-    derived: dict[str, float] = {} if record is None else dict(_cpu_per_gbit(record))
+    derived: dict[str, float] = {} if record is None else dict(cpu_s_per_gbit(record))
     for name in names_ending(tuple(row), "_histogram"):
         histogram = histogram_of(row[name], row.get(f"{name}_bits"))
         if histogram is not None:
@@ -78,7 +78,7 @@ def row_of(cell: PlannedCell, trial: int, record: Record | None) -> dict[str, An
     return {**derived, **row}
 
 
-def _cpu_per_gbit(record: Record) -> Iterator[tuple[str, float]]:
+def cpu_s_per_gbit(record: Record) -> Iterator[tuple[str, float]]:
     """CPU seconds per 10^9 bits of payload at each end of a stream; see ``columns.COLUMNS``."""
     # A probe reports the CPU time of its process, which both ends share on one host.
     if record.test == "stream" and record.server != record.client:

@@ -18,6 +18,8 @@ from netlab.trial.record import Record, Value
 if TYPE_CHECKING:
     import pandas as pd
 
+    from netlab.results.effects import KindEffects
+
 
 @dataclass(frozen=True)
 class Run:
@@ -65,6 +67,13 @@ class Run:
             same = settings is record.settings
             trials.append(record if same else replace(record, settings=settings))
         return tuple(trials)
+
+    @cached_property
+    def effects(self) -> tuple[KindEffects, ...]:
+        """What matters in each kind of test; see ``results.effects.kind_effects``."""
+        from netlab.results.effects import kind_effects
+
+        return kind_effects(self.trials)
 
     @property
     def notes(self) -> tuple[Note, ...]:

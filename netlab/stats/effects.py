@@ -44,6 +44,8 @@ TAIL = 0.025
 MOST_ORDERED, DRAWN_ORDERS = 6, 40
 """Of more terms than the first number, not all orders are used, but the second number."""
 MOST_PARAMETERS = 1000
+SMALL = 0.01
+"""Without a known noise, axes whose interaction has a smaller share do not count as interacting."""
 _NOTHING = 1e-12
 """A sum of squares up to this share of all squares is an error of rounding."""
 
@@ -302,6 +304,11 @@ def _below(true: float, own: _Squares, noise: _Noise) -> float:
     return chance / weights
 
 
+def _is_above(term: Term) -> bool:
+    """Whether a term is above the noise; if the noise is not known, whether it is not small."""
+    return term.share >= SMALL if term.low is None else term.low > 0
+
+
 def _sizes(
     means: Any,
     shares: Any,
@@ -314,7 +321,7 @@ def _sizes(
     """The effects of each axis, within each combination of the axes that interact with it: above
     the noise, or so that it cannot be excluded. ``half``: half the interval of a trial.
     """
-    joint = [t.axes for t in terms if t.axes[1:] and (t.lost or t.low is None or t.low > 0)]
+    joint = [t.axes for t in terms if t.axes[1:] and (t.lost or _is_above(t))]
     value, distance = (math.exp, math.expm1) if logarithmic else (float, float)
     names = [*axes]
     for name in names:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -361,10 +360,6 @@ class RunStatus:
             "last": last,
             "damage": [{"line": place.line, "message": place.message} for place in self.damage],
         }
-
-    def as_json(self) -> str:
-        """``as_dict`` as one JSON document."""
-        return json.dumps(self.as_dict(), indent=1)
 
     def as_text(self) -> str:
         """A few lines for people."""

@@ -16,7 +16,8 @@ from made_readings import failure, planned, result
 from netlab import load as load_for_python
 from netlab.errors import UsageError
 from netlab.findings.analysis import load
-from netlab.results.effects import KindEffects, as_text, kind_effects
+from netlab.report.sections.effects import as_text
+from netlab.results.effects import KindEffects, kind_effects
 from netlab.trial.record import Record
 
 REPORTS = sorted(path.parent.name for path in ROOT.glob("reports/*/run.json"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -83,7 +82,7 @@ def test_an_unfinished_last_line_is_damage_only_if_nobody_writes(tmp_path: Path)
 
 
 def test_the_status_in_json_has_all_counts_and_the_damage() -> None:
-    data = json.loads(status_of(FIXTURE).as_json())
+    data = status_of(FIXTURE).as_dict()
     assert {name: data[name] for name in ("ok", "failed", "impossible", "pending")} == {
         "ok": 2,
         "failed": 0,

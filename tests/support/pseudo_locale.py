@@ -179,6 +179,7 @@ def texts_of_latex(document: str) -> Iterator[str]:
     body = body.replace(" \\\\\n", "\n").replace("\\\\", " ")
     body = NO_TEXT.sub(" ", CODED.sub(lambda code: chr(int(code[1], 16)), body))
     body = QUANTITY.sub(r"\1 \2", body).replace(r"\percent", "%").replace(r"\micro\second", "µs")
+    body = body.replace(" +- ", " ± ")
     for macro, sign in SIGNS.items():
         body = body.replace(macro, sign)
     for text in re.split(r"[\n&]", re.sub(r"\\[A-Za-z]+\*?|[{}]|\\,", "", body)):

@@ -27,6 +27,7 @@ from netlab.report.page.coverage import environment
 from netlab.report.page.first import downloads, overridden, strip
 from netlab.report.page.small_charts import findings_by_cell
 from netlab.report.sections import FirstLines
+from netlab.report.sections.effects import NAME as EFFECTS
 from netlab.report.tables.elements import (
     AnswerLine,
     Chart,
@@ -87,6 +88,8 @@ class Contents:
     answer_tables: tuple[Table, ...]
     """The tables of the answer, in the page's language."""
     pictures: tuple[FirstPicture, ...]
+    effects: tuple[FirstPicture, ...]
+    """The pictures of the section on what matters."""
     files: frozenset[str]
     to_run: str = ""
     """Address of the run folder from the page: empty, or ``../``."""
@@ -170,6 +173,8 @@ def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str,
     return {
         "answers": [(line, target(line)) for line in lines.answer.verdicts],
         "answer_tables": contents.answer_tables,
+        "matters": [(line, target(line)) for line in lines.answer.matters],
+        "pictures_of": {EFFECTS: contents.effects},
         "advices": lines.answer.advices,
         "compared": [(line, target(line)) for line in lines.comparisons],
         "warnings": [(line, target(line)) for line in lines.answer.warnings],

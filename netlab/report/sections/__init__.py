@@ -11,6 +11,7 @@ from netlab.messages import _, joined, sentence_case
 from netlab.report.answer import RunAnswer
 from netlab.report.sections import (
     comparisons,
+    effects,
     findings,
     latency_under_load,
     pairs,
@@ -91,6 +92,7 @@ TOPICS = (
         lambda run, records: [pairs.part(meshed(records), run.plan.link, imported=_imported(run))]
     ),
     Topic(lambda _run, records: [trial_times.together(records)]),
+    Topic(lambda run, _records: [effects.part(run.effects)]),
     Topic(lambda run, _records: findings.findings_and_limits(run)),
     Topic(
         lambda run, records: round_trips.parts(records, run.plan.link, imported=_imported(run)),

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from netlab.compare.align import Judged, align_cells, judge_groups
 from netlab.errors import MatrixError
 from netlab.experiment.cells import Comparison
-from netlab.messages import _, counted, joined, sentence_case
+from netlab.messages import _, counted, joined, listed, sentence_case
 from netlab.report.tables.elements import AnswerLine, Part, Table, table
-from netlab.report.text.phrases import listed, spanned
+from netlab.report.text.phrases import spanned
 from netlab.results.labels import figure, setting
 from netlab.stats import ComparisonResult as Verdict
 from netlab.trial.column import Quantity

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from netlab.messages import Message, _, counted, joined
+from netlab.messages import Message, _, counted, joined, listed
 from netlab.results.labels import figure
 from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.stats.histogram import Histogram
@@ -53,12 +53,6 @@ def with_interval(value: float, half_width: float) -> Message:
 def spanned(least: str, most: str) -> str:
     """A range such as ``80.1 to 99.2``; a single value if both ends have the same text."""
     return least if least == most else _("{least} to {most}", least=least, most=most)
-
-
-def listed(words: Iterable[str]) -> str:
-    """A list such as ``a``, ``a and b`` or ``a, b and c``."""
-    *first, last = words
-    return _("{several} and {last}", several=joined(", ", first), last=last) if first else last
 
 
 RISES = 1.1

@@ -346,13 +346,14 @@ def document(
     title: str,
     tables: Iterable[Table],
     parts: Iterable[Part] = (),
+    words: LatexWords | None = None,
     *,
+    first: Iterable[tuple[str, Sequence[str]]] = (),
     overviews: Iterable[Table] = (),
     charts: Iterable[Chart | Strip | HeatMap] = (),
-    words: LatexWords | None = None,
 ) -> str:
-    """All tables, the tables (sheets) of all parts, and the charts, under the run's title, in the
-    order of ``text.markdown``.
+    """The first lists of sentences, all tables, the tables (sheets) of all parts, and the charts,
+    under the run's title, in the order of ``text.markdown``.
     """
     words = words or LatexWords()
     marker = words.decimal_marker
@@ -369,6 +370,10 @@ def document(
         "babel": _BABEL % {"code": code} if (code := words.language) != "en" else "",
     }
     blocks = [preamble, rf"\section*{{{latex_prose(title, marker)}}}" + "\n"]
+    for heading, sentences in first:
+        if sentences:
+            blocks.append(rf"\section*{{{latex_prose(heading, marker)}}}")
+            blocks += [rf"{latex_prose(text, marker)}\par\medskip" for text in sentences]
     blocks += [*blocks_of(overviews), *figures(charts, CHARTS, marker), *blocks_of(tables)]
     for part in parts:
         if part.sheets or part.details or part.charts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from functools import cache
 from itertools import product
@@ -179,6 +180,37 @@ def test_a_row_with_a_known_limit_says_what_to_change_and_an_unknown_one_says_wh
     )
 
 
+def test_rows_are_told_apart_by_settings_that_matter_only_together(tmp_path: Path) -> None:
+    # The mean of each value of streams and buffer is the same: only their pair makes a difference.
+    cells = []
+    for size, streams, buffer in product((64, 576, 1448), (1, 2), (16384, 65536)):
+        figure = 80.0 if (streams == 1) == (buffer == 16384) else 20.0
+        cell = stream(size=size, streams=streams, socket_buffer_bytes=buffer)
+        cells.append((cell, (figure, 1.01 * figure, 0.99 * figure)))
+    answer = answer_of(stream_run(tmp_path / "run", *cells))
+    (one,) = answer.tables
+    assert {*one.axes} == {"streams", "socket_buffer_bytes"}
+    assert one.averaged == ("message_bytes",)
+    assert [round(row.mean) for row in one.rows] == [80, 20, 20, 80]
+    assert [line.sentence for line in answer.matters] == [
+        "Throughput over TCP: Socket buffer and streams explain more than 99.9 % of the variation."
+    ]
+
+
+def test_an_answer_as_data_has_the_figures_of_its_tables_and_the_cells_behind_them() -> None:
+    data = json.loads(json.dumps(answer("lab-report-lab").as_dict()))
+    (shown_table,) = data["tables"]
+    (one,) = answer("lab-report-lab").tables
+    for row, known in zip(shown_table["rows"], one.rows, strict=True):
+        means = [place.mean for place in known.places]
+        ends = (mean(means), min(means), max(means))
+        assert (row["mean"], row["low"], row["high"]) == pytest.approx(ends)
+        assert row["cells"] == [place.cell for place in known.places]
+        assert [*row["levels"]] == ["protocol", "message_bytes"]
+    verdict = answer("lab-report-lab").verdicts[0]
+    assert data["verdicts"] == [{"sentence": verdict.sentence, "cells": [*verdict.cells]}]
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_the_wire_limits_no_row_whose_mean_is_below_it(name: str) -> None:
     rows = [row for one in answer(name).tables for row in one.rows]
@@ -233,8 +265,8 @@ def test_the_verdict_of_a_search_counts_frame_sizes_at_line_rate_and_names_the_l
 ) -> None:
     (line,) = search({64: 0.51, 512: 0.999, 1518: 1.0}, tmp_path / "a").verdicts
     assert (
-        line.sentence == "2 of 3 cells fill the wire; the lowest (frame size, bytes 64 B) "
-        "reaches 51 %: device"
+        line.sentence
+        == "2 of 3 cells fill the wire; the lowest (frame size 64 B) reaches 51 %: device"
     )
     (line,) = search({64: 0.8, 512: 0.8, 1518: 0.8}, tmp_path / "b").verdicts
     assert line.sentence == "Every cell reaches 80.0 % of the wire ceiling: device"

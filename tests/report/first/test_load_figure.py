@@ -6,7 +6,7 @@ from made_readings import result
 from made_under_load import losing, trips, under_load_cell, under_load_values
 
 from netlab.kinds.latency_under_load.phases import Trip, timeline_of
-from netlab.report.text.load_figure import BLOCKS, LABEL, LOST, load_figure
+from netlab.report.sections.latency_under_load import BLOCKS, LABEL, LOST, load_figure
 
 WIDTH = 62
 """One column is a tenth of a second: 6.2 s of requests."""
