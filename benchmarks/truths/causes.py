@@ -36,6 +36,11 @@ def only(dial: Dial, *strengths: Strength) -> Dial:
     return {name: dial[name] for name in strengths}
 
 
+def share(of_dial: float = 1) -> Callable[[float], float]:
+    """What a cause takes if this is the given part of its dial."""
+    return lambda dial: of_dial * dial
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """What is measured in the runs of a cause, and in clean runs without the cause."""
@@ -120,6 +125,15 @@ class Cause:
     """Kinds that do not count as claims elsewhere, but are wrong in a run with this cause."""
     about: tuple[str, ...] = ()
     """Hosts or pairings of which the expected finding must name at least one; empty: any."""
+    takes: Callable[[float], float] | None = None
+    """The share of the throughput that the cause takes, for a dial; the mean over the trials, if
+    only some have the cause. ``None``: it takes nothing from a throughput, or how much is not
+    known."""
+    limits: frozenset[str] = frozenset()
+    """Kinds that name the cause too, as the limit of a row or in a warning of the answer."""
+    limited: tuple[str, ...] = ()
+    """Hosts, pairings or directions (``to linux-c``) whose throughput it takes; empty: ``about``.
+    """
     rate_of: Callable[[float], float] | None = None
     """The rate in bit/s for a dial. The evidence of the finding must have this rate, within 2 %."""
     effect: Effect | None = None

@@ -3,24 +3,60 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.truths.answers import Claim, SaidAnswer
 from benchmarks.truths.draw import wanted_from_json
 from benchmarks.truths.one_run import MOST_STOLEN, TRUTH
 from benchmarks.truths.score import Said, Truth
-from netlab.findings.analysis import load
+from netlab.findings.analysis import Analysis, load
 from netlab.findings.finding import Finding, Kind, leading_kinds
+from netlab.report import Report
+from netlab.report.answer import AnswerCell, RowLimit, way_of
+from netlab.report.language import Wording
 from netlab.report.text.findings import RunIndex, sentence
+from netlab.trial.column import THROUGHPUTS
+from netlab.trial.record import grouped
 
 RATE = "_bit_per_s"
+OTHERS: Mapping[str, tuple[str, ...]] = {
+    "line rate": ("search-limit/line-rate",),
+    "device": tuple(f"search-limit/{value}" for value in ("device", "queue", "bit-rate")),
+    "generator-bound": ("search-limit/sender",),
+    "receiver-bound": ("search-limit/receiver",),
+    "failed": ("search-limit/none",),
+    "data that stopped": ("interruption/final", "host-delay/process"),
+    "a slow host": ("mesh-limit/host",),
+    "a slow pair of hosts": ("mesh-limit/pair",),
+    "a slow mesh": ("mesh-limit/mesh",),
+}
+"""Words of a limit that is the ``limit`` of no kind → the kinds of findings that say the same."""
+BY_WORDS = grouped((kind for kind in Kind if kind.limit is not None), lambda kind: str(kind.limit))
+LIMITS: Mapping[str, Sequence[str]] = {**OTHERS, **BY_WORDS}
+"""Words of a limit in an answer → the kinds of findings that they may stand for."""
 WANTED = ("name", "like", "parts", "tests", "seed")
 
 
-def recorded(into: Path) -> list[tuple[Truth, tuple[Said, ...]]]:
-    """What was planted and what was found in every complete run, in the order of their names."""
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One complete run: what was planted, what was found, and the answer."""
+
+    truth: Truth
+    statements: tuple[Said, ...]
+    answer: SaidAnswer
+
+
+def recorded(into: Path) -> list[Recorded]:
+    """Every complete run by the current rules, in the order of their names."""
     paths = sorted(into.glob(f"*/{TRUTH}"))
-    return [(truth_of(path), said_of(path.parent)) for path in paths]
+    return [_recorded(path) for path in paths]
+
+
+def _recorded(path: Path) -> Recorded:
+    run = load(path.parent)
+    return Recorded(truth_of(path), said_of(run), answer_said(run))
 
 
 def truth_of(path: Path) -> Truth:
@@ -38,9 +74,8 @@ def truth_of(path: Path) -> Truth:
     )
 
 
-def said_of(folder: Path) -> tuple[Said, ...]:
-    """The findings of a run folder by the current rules."""
-    run = load(folder)
+def said_of(run: Analysis) -> tuple[Said, ...]:
+    """The findings of a run."""
     index = RunIndex(run)
     places = {kind: place for place, kind in enumerate(leading_kinds(run.findings))}
     pairings = {cell.key: cell.pairing for cell in run.plan.cells}
@@ -69,3 +104,54 @@ def _said(
         rates_bit_per_s=tuple(v for name, v in finding.evidence.items() if name.endswith(RATE)),
         sentence=str(sentence(finding, index)),
     )
+
+
+# ---- the answer ----------------------------------------------------------------------------------
+
+
+def answer_said(run: Analysis) -> SaidAnswer:
+    """What the answer of a run says of limits, and how a terminal shows it."""
+    report = Report(run, Wording())
+    answer, claims = report.answer, []
+    for shown in answer.tables:
+        if shown.test == "throughput_search" or shown.quantity == THROUGHPUTS[""].name:
+            claims += [_claim(row.limit, row.places, row.share) for row in shown.rows]
+    places = [place for shown in answer.tables for row in shown.rows for place in row.places]
+    for line in answer.verdicts:
+        words = line.sentence.rpartition(": ")[2]
+        # The limit in a verdict is that of the lowest cell, the first one.
+        lowest = [place for place in places if place.cell == line.cells[0]]
+        if lowest and (kinds := kinds_of(words)):
+            claims.append(Claim(words, kinds, "", "", _names_of(lowest), lowest[0].share))
+    # The warnings of an answer are in this order, see ``doubts``.
+    leading = leading_kinds(run.findings)
+    warned = [kind for kind in leading if kind.severity == "warning" and kind.limit is None]
+    kept = frozenset(map(str, warned[: len(answer.warnings)]))
+    return SaidAnswer(tuple(claims), kept, report.overview_text())
+
+
+def kinds_of(words: str) -> frozenset[str]:
+    """The kinds of findings that these words name as a limit; of a search, ``device (router: CPU 1,
+    99 %); line rate`` names several. Empty if they name none.
+    """
+    parts = (part.partition(" (")[0] for part in words.split("; "))
+    return frozenset(kind for part in parts for kind in LIMITS.get(part, ()))
+
+
+def _claim(limit: RowLimit, places: Sequence[AnswerCell], share: float | None) -> Claim:
+    """Raises ValueError if the row names a limit that is not among ``LIMITS``."""
+    kinds, names = kinds_of(limit.words), _names_of(places)
+    if limit.known:
+        if not kinds:
+            raise ValueError(f"the limit {limit.words!r} is none of a finding: add it to OTHERS")
+        return Claim(str(limit.words), kinds, names=names, ceiling_share=share)
+    why, _colon, remedy = limit.advice.partition(": ")
+    return Claim(str(limit.words), kinds, why, remedy, names, share)
+
+
+def _names_of(places: Iterable[AnswerCell]) -> frozenset[str]:
+    """The pairings of some cells, their hosts, and the receivers of the data."""
+    pairings = {place.trials[0].pairing for place in places}
+    receivers = {way_of(place.trials[0], place.flow).rpartition(" to ")[2] for place in places}
+    hosts = {host for pairing in pairings for host in pairing.split("+")}
+    return frozenset({*pairings, *hosts, *(f"to {receiver}" for receiver in receivers)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.truths import tools
-from benchmarks.truths.causes import Cause, Dial, Effect, Experiment, only, times
+from benchmarks.truths.causes import Cause, Dial, Effect, Experiment, only, share, times
 from benchmarks.truths.plants.hosts import (
     another_congestion_control,
     busy,
@@ -63,6 +63,7 @@ ROWS = (
         effect=BY_IPERF,
         alone=True,
         mixes="pair",
+        takes=share(),
     ),
     Cause(
         name="receiver-quota",
@@ -74,6 +75,7 @@ ROWS = (
         effect=BY_IPERF,
         alone=True,
         mixes="pair",
+        takes=share(),
     ),
     Cause(
         name="sender-neighbour",
@@ -85,6 +87,7 @@ ROWS = (
         effect=BY_IPERF,
         alone=True,
         mixes="pair",
+        takes=share(),
     ),
     Cause(
         name="receiver-neighbour",
@@ -96,6 +99,7 @@ ROWS = (
         effect=BY_IPERF,
         alone=True,
         mixes="pair",
+        takes=share(),
     ),
     Cause(
         name="stolen",
@@ -107,6 +111,7 @@ ROWS = (
         also=WAITS | LOST_HERE | {"cpu-wait/sender-programs", "cpu-wait/receiver-programs"},
         effect=BY_IPERF,
         alone=True,
+        takes=share(),
     ),
     Cause(
         name="competitor",
@@ -117,6 +122,7 @@ ROWS = (
         also=WAITS,
         effect=Effect(measure=tools.tcp_small_messages, tool="iperf3, TCP, messages of 64 bytes"),
         alone=True,
+        takes=share(),
     ),
     Cause(
         name="full-socket",
@@ -128,6 +134,7 @@ ROWS = (
         denied=frozenset({"loss-limit/path", "loss/path"}),
         effect=Effect(measure=tools.udp_small_buffers, tool="iperf3, UDP, buffers of 64 KB"),
         alone=True,
+        takes=share(),
     ),
     Cause(
         name="send-buffer",
@@ -137,6 +144,7 @@ ROWS = (
         expected=("buffer-limit/sender",),
         effect=Effect(measure=tools.tcp_over_delay, tool="iperf3, TCP"),
         search=(8e3, 400e3),
+        takes=share(),
     ),
     Cause(
         name="receive-buffer",
@@ -146,6 +154,7 @@ ROWS = (
         expected=("buffer-limit/receiver",),
         effect=Effect(measure=tools.tcp_over_delay, tool="iperf3, TCP"),
         search=(8e3, 400e3),
+        takes=share(),
     ),
     Cause(
         name="congestion-controls",
@@ -164,6 +173,7 @@ ROWS = (
         expected=("interruption/final",),
         also=frozenset({"host-delay/process", "loss/unknown"}),
         denied=frozenset({"loss-limit/path", "loss/path"}),  # the interface counted them
+        takes=share(1 / STOPPABLE.seconds),
     ),
     Cause(
         name="receiver-stopped",
@@ -174,6 +184,7 @@ ROWS = (
         expected=("interruption/final", "host-delay/process"),
         also=LOST_HERE | {"interruption/earlier"},
         denied=frozenset({"loss-limit/path", "loss/path"}),
+        takes=share(1 / STOPPABLE.seconds),
     ),
     Cause(
         name="sender-stopped",
@@ -183,5 +194,6 @@ ROWS = (
         dial=STOPS,
         expected=("interruption/final", "host-delay/process"),
         also=frozenset({"interruption/earlier"}),
+        takes=share(1 / STOPPABLE.seconds),
     ),
 )

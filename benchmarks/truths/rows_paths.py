@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from benchmarks.truths import tools
-from benchmarks.truths.causes import COSTS, Cause, Dial, Effect, Experiment, only, restated, times
+from benchmarks.truths.causes import (
+    COSTS,
+    Cause,
+    Dial,
+    Effect,
+    Experiment,
+    only,
+    restated,
+    share,
+    times,
+)
 from benchmarks.truths.plants.paths import (
     black_hole,
     other_flow,
@@ -83,6 +93,7 @@ ROWS = (
             tool="iperf3, TCP",
             shown={"just": (0.005, 0.05), "plain": (0.06, 0.16), "gross": (0.3, 0.85)},
         ),
+        takes=share(),
     ),
     Cause(
         name="cable-a-step-below",
@@ -94,6 +105,7 @@ ROWS = (
         denied=NOT_FULL,
         also=SLOWER,
         effect=Effect(measure=tools.tcp, tool="iperf3, TCP", shown={"gross": (0.85, 0.95)}),
+        takes=share(),
     ),
     Cause(
         name="shaper",
@@ -104,6 +116,7 @@ ROWS = (
         also=ON_PATH,
         effect=BY_TCP,
         alone=True,  # small messages at line rate take most of a CPU
+        takes=share(),
     ),
     Cause(
         name="slower-cable-64k",
@@ -114,6 +127,7 @@ ROWS = (
         denied=NOT_FULL,
         effect=BY_IPERF,
         mixes="pair",
+        takes=share(),
     ),
     Cause(
         name="stated-too-high",
@@ -124,6 +138,7 @@ ROWS = (
         expected=("rate-limit/either", "rate-limit/link", "link-far-below"),
         denied=NOT_FULL,
         rate_of=lambda _: RATE_BIT_PER_S,
+        takes=share(),
     ),
     Cause(
         name="stated-too-low",
@@ -148,6 +163,7 @@ ROWS = (
             shown={"plain": (0.05, 0.22)},
         ),
         search=(1, 60),
+        takes=share(),
     ),
     Cause(
         name="smaller-mtu",
@@ -189,6 +205,7 @@ ROWS = (
         denied=NOT_FULL,
         effect=BY_COUNTERS,
         mixes="pair",
+        takes=share(),
     ),
     Cause(
         name="other-interface",
@@ -214,6 +231,7 @@ ROWS = (
         also=frozenset({"congestion"}),
         denied=NOT_FULL,
         effect=BY_COUNTERS,
+        takes=share(),
     ),
     Cause(
         name="offered-rate",
@@ -224,6 +242,7 @@ ROWS = (
         dial={"just": (0.935, 0.94), "plain": (0.85, 0.87), "gross": (0.5, 0.6)},
         expected=("pacing",),
         alone=True,  # a paced sender never sleeps
+        takes=lambda dial: 1 - dial,
     ),
     Cause(
         name="packet-rate",
@@ -237,6 +256,7 @@ ROWS = (
         also=ON_PATH,
         denied=frozenset(),
         alone=True,  # small messages at line rate take most of a CPU
+        takes=lambda per_second: 1 - per_second / 21_626,
     ),
     Cause(
         name="below-floor",

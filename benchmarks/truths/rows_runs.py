@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.truths import tools
-from benchmarks.truths.causes import Cause, Effect, Experiment
+from benchmarks.truths.causes import Cause, Effect, Experiment, share
 from benchmarks.truths.plants.hosts import busy, farther
 from benchmarks.truths.plants.paths import slower, slower_to, slower_towards
 from benchmarks.truths.plants.trials import growing, in_trials
 from benchmarks.truths.rows_hosts import BY_IPERF, PLAIN_TCP, TCP, WAITS
-from benchmarks.truths.rows_paths import BY_TCP, NOT_FULL
+from benchmarks.truths.rows_paths import BY_TCP, NOT_FULL, SLOWER
 from benchmarks.truths.site import SENDER_CPU
 
 MESH = Experiment(
@@ -46,6 +46,8 @@ ROWS = (
         about=("linux-b",),
         effect=IN_MESH,
         alone=True,  # three hosts on two CPUs are sensitive to all other work
+        takes=share(),
+        limits=SLOWER,
     ),
     Cause(
         name="slow-direction",
@@ -57,6 +59,9 @@ ROWS = (
         about=("linux-c",),
         effect=IN_MESH,
         alone=True,  # three hosts on two CPUs are sensitive to all other work
+        takes=share(),
+        limits=SLOWER,
+        limited=("to linux-c",),
     ),
     Cause(
         name="far-host",
@@ -84,6 +89,8 @@ ROWS = (
         about=("linux-c+linux-a",),
         effect=IN_MESH,
         alone=True,  # three hosts on two CPUs are sensitive to all other work
+        takes=share(),
+        limits=SLOWER,
     ),
     Cause(
         name="slow-mesh",
@@ -95,6 +102,8 @@ ROWS = (
         denied=NOT_FULL,
         effect=IN_MESH,
         alone=True,  # three hosts on two CPUs are sensitive to all other work
+        takes=share(),
+        limits=SLOWER,
     ),
     Cause(
         name="drift",
@@ -105,6 +114,8 @@ ROWS = (
         expected=("trend/proved", "trend/possible"),
         also=frozenset({"rate-limit/either", "rate-limit/link"}),
         effect=BY_TCP,
+        takes=share(1 / 2),
+        limits=SLOWER,
     ),
     Cause(
         name="stray",
@@ -115,6 +126,8 @@ ROWS = (
         expected=("deviation/trial", "deviation/cell"),
         also=frozenset({"rate-limit/either", "rate-limit/link"}),
         effect=BY_TCP,
+        takes=share(1 / 6),
+        limits=SLOWER,
     ),
     Cause(
         name="first-trial",
@@ -125,6 +138,8 @@ ROWS = (
         expected=("first-trial-slower",),
         also=frozenset({"rate-limit/either", "rate-limit/link"}),
         effect=BY_TCP,
+        takes=share(1 / 3),
+        limits=SLOWER,
     ),
     Cause(
         name="few-blocks",
@@ -135,6 +150,8 @@ ROWS = (
         expected=("trend/possible",),
         also=frozenset({"rate-limit/either", "rate-limit/link"}),
         effect=BY_TCP,
+        takes=share(1 / 2),
+        limits=SLOWER,
     ),
     Cause(
         name="some-trials",
@@ -146,5 +163,6 @@ ROWS = (
         also=WAITS | STRAY,
         effect=BY_IPERF,
         alone=True,
+        takes=share(1 / 3),
     ),
 )

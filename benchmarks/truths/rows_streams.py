@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.truths.causes import Cause, Experiment, restated
+from benchmarks.truths.causes import Cause, Experiment, restated, share
 from benchmarks.truths.plants.hosts import saving, short_backlog
 from benchmarks.truths.plants.paths import (
     closed_at_times,
@@ -22,13 +22,16 @@ from benchmarks.truths.rows_hosts import (
     PLAIN_TCP,
     UNSHAPED,
 )
-from benchmarks.truths.rows_paths import BY_TCP, NOT_FULL, THREE_CEILINGS, nothing
+from benchmarks.truths.rows_paths import BY_TCP, NOT_FULL, SLOWER, THREE_CEILINGS, nothing
 from benchmarks.truths.rows_trips import ONE
 from benchmarks.truths.site import RECEIVER
 
 UDP = "  - {test: stream, protocol: UDP, message_size: 1472}"
 LONG_UDP = Experiment(lab="cable", tests=(UDP,), repeats=2, seconds=6)
 ONE_UDP = Experiment(lab="cable", tests=(UDP,), repeats=2, seconds=1)
+PACING = frozenset({"pacing"})
+PACED = replace(ONE_UDP, tests=(f"{UDP[:-1]}, rate: 80Mbit}}",), anyway=PACING)
+"""The offered rate is the limit, as the matrix states it."""
 LOST = frozenset({"loss/path", "loss-limit/path", "loss/unknown", "loss-limit/unknown"})
 FOUR_STREAMS = Experiment(
     lab="cable",
@@ -42,6 +45,7 @@ REACHED = Experiment(
     lab="cable",
     tests=(f"{PLAIN_TCP[:-1]}, socket_buffer: 4MiB}}\n{UDP[:-1]}, rate: 60Mbit}}",),
     repeats=1,
+    anyway=PACING,
 )
 FULL_WINDOW = replace(
     OVER_DELAY,
@@ -73,6 +77,7 @@ ROWS = (
         denied=NOT_FULL,
         effect=BY_TCP,
         alone=True,
+        takes=share(),
     ),
     Cause(
         name="dips",
@@ -109,22 +114,25 @@ ROWS = (
     Cause(
         name="own-queue",
         what="a queue of few frames before the sender's own cable, which is slower than offered",
-        experiment=Experiment(
-            lab="cable", tests=(f"{UDP[:-1]}, rate: 80Mbit}}",), repeats=2, seconds=1
-        ),
+        experiment=PACED,
         plant=own_queue,
         dial={"gross": (0.45, 0.55)},
         expected=("loss-limit/sender-queue", "loss/unsent"),
         also=frozenset({"loss/unsent", "loss/queue", "off-rate/less"}),
+        takes=lambda dial: 1 - dial / 0.8,
+        denied=PACING,
     ),
     Cause(
         name="own-silent-queue",
         what="a queue before the sender's own slower cable that drops its oldest frames",
-        experiment=replace(ONE_UDP, tests=(f"{UDP[:-1]}, rate: 80Mbit}}",)),
+        experiment=PACED,
         plant=own_silent_queue,
         dial={"gross": (0.45, 0.55)},
         expected=("loss-limit/host", "loss/queue"),
         also=frozenset({"loss/queue", "off-rate/less", "rate-limit/either", "rate-limit/link"}),
+        takes=lambda dial: 1 - dial / 0.8,
+        limits=SLOWER,
+        denied=PACING,
     ),
     Cause(
         name="short-backlog",
@@ -157,6 +165,7 @@ ROWS = (
         dial={"gross": (25, 30)},
         expected=("loss-limit/host", "loss/interface"),
         also=LOST | {"mtu-mismatch/stream", "interface/mtu", "facts-changed"},
+        takes=share(1 / 60),
     ),
     Cause(
         name="one-stream-stopped",
@@ -176,6 +185,7 @@ ROWS = (
             repeats=2,
             seconds=1,
             warm_up_s=1.5,
+            anyway=PACING,
         ),
         plant=for_a_while(slower(RECEIVER), 0.8, 0.2),
         dial={"gross": (1.08, 1.12)},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.truths.causes import Cause, Dial, Experiment, restated
+from benchmarks.truths.causes import Cause, Dial, Experiment, restated, share
 from benchmarks.truths.plants.hosts import often_busy, quota
 from benchmarks.truths.plants.paths import (
     dropped,
@@ -16,7 +16,7 @@ from benchmarks.truths.plants.paths import (
 )
 from benchmarks.truths.plants.trials import in_trials
 from benchmarks.truths.rows_hosts import PINNED
-from benchmarks.truths.rows_paths import PAYLOADS, nothing
+from benchmarks.truths.rows_paths import PAYLOADS, SLOWER, nothing
 from benchmarks.truths.site import RECEIVER_CPU, SENDER, SENDER_CPU
 
 ONE: Dial = {"gross": (1, 1)}
@@ -102,6 +102,8 @@ ROWS = (
         dial={"gross": (0.75, 0.85)},
         expected=("requests-lost-under-load",),
         also=frozenset({"queue-under-load/standing"}),
+        takes=lambda offered: 1 - 0.5 / offered,
+        limits=SLOWER | {"loss-limit/path"},
     ),
     Cause(
         name="light-load",
@@ -120,6 +122,7 @@ ROWS = (
         dial=ONE,
         expected=("search-limit/none",),
         alone=True,
+        takes=lambda _: 1.0,
     ),
     Cause(
         name="search-slow-sender",
@@ -137,6 +140,8 @@ ROWS = (
         expected=("search-limit/sender",),
         also=frozenset({"search-limit/none"}),
         alone=True,
+        takes=share(),
+        limits=frozenset({"search-limit/none"}),  # its sentence names the sender
     ),
     Cause(
         name="search-short-socket",
@@ -163,6 +168,7 @@ ROWS = (
         expected=("search-limit/device", "search-limit/none"),
         also=frozenset({"search-doubt/not-monotone"}),
         alone=True,
+        takes=lambda _: 1.0,
     ),
     Cause(
         name="search-long-queue",
@@ -173,6 +179,8 @@ ROWS = (
         expected=("search-limit/queue", "search-limit/bit-rate"),
         also=frozenset({"search-limit/bit-rate", "search-limit/device"}),
         alone=True,
+        takes=share(),
+        limits=frozenset({"search-limit/device"}),
     ),
     Cause(
         name="search-stunned-router",
@@ -185,6 +193,8 @@ ROWS = (
         expected=("frame-loss/overload",),
         also=frozenset({"search-limit/device", "search-limit/none", "search-doubt/not-monotone"}),
         alone=True,
+        takes=lambda per_second: 1 - per_second / 23_496,
+        limits=frozenset({"search-limit/device"}),
     ),
     Cause(
         name="search-fast-link",

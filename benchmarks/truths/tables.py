@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from benchmarks.stage import Verdict, table
-from benchmarks.truths import score
+from benchmarks.truths import answers, score
+from benchmarks.truths.answers import OUTCOMES, JudgedAnswer
 from benchmarks.truths.causes import STRENGTHS, UNPLANTABLE, Cause, Strength
 from benchmarks.truths.effects import Seen
 from benchmarks.truths.score import Judged, Share
@@ -14,6 +15,8 @@ LEAST_PRECISION = 0.98
 LEAST_RECALL: Mapping[Strength, float] = {"plain": 0.95, "gross": 0.98}
 """Strength → the least value that the lower end of Wilson's interval must have."""
 LEAST_FIRST = 0.90
+MOST_UNKNOWN, MOST_FALSE = 5, 50
+"""At most one answer of so many may say that the limit is unknown, or name a false one."""
 
 
 def by_cause(judgements: Collection[Judged], causes: Mapping[str, Cause]) -> str:
@@ -70,6 +73,32 @@ def missed(judgements: Collection[Judged]) -> Iterator[str]:
             yield f"  {judgement.truth.name}: {', '.join(judgement.missed)}"
 
 
+def by_outcome(judged_answers: Collection[JudgedAnswer]) -> str:
+    """A table with a line per cause that takes 10 % of a throughput: what its answers were."""
+    rows = []
+    for name in sorted({cause for answer in judged_answers for cause in answer.causes}):
+        its = [answer for answer in judged_answers if name in answer.causes]
+        rows.append([name, *(str(answers.share_of(its, word).count) for word in OUTCOMES)])
+    return table(["planted limit", *OUTCOMES], rows)
+
+
+def unnamed(judged_answers: Collection[JudgedAnswer]) -> Iterator[str]:
+    """A line for each answer that does not name the planted limit, with what it says."""
+    for outcome in OUTCOMES[1:]:
+        for answer in judged_answers:
+            if answer.outcome == outcome:
+                yield f"  {answer.name}: {outcome}: {'; '.join(answer.says)}"
+
+
+def texts(judged_answers: Collection[JudgedAnswer]) -> Iterator[str]:
+    """Each answer as a terminal shows it, with its outcome; right ones last."""
+    for outcome in reversed(OUTCOMES):
+        for answer in judged_answers:
+            if answer.outcome == outcome:
+                says = "; ".join(answer.says)
+                yield f"==== {answer.name}: {outcome}: {says}\n\n{answer.text}\n\n"
+
+
 def what_was_planted(effects: Mapping[str, Seen]) -> str:
     """A table of what another tool measured for each cause and strength."""
     rows = [
@@ -107,6 +136,26 @@ def verdicts(judgements: Sequence[Judged], causes: Mapping[str, Cause]) -> list[
     return [*criteria, Verdict(is_met, words, str(first))]
 
 
+def answer_verdicts(judged_answers: Collection[JudgedAnswer]) -> list[Verdict]:
+    """The criteria of the answers of the runs with a planted limit."""
+    unknown, false, silent = (
+        answers.share_of(judged_answers, outcome) for outcome in ("unknown", "false", "silent")
+    )
+    return [
+        Verdict(
+            bool(unknown.of) and MOST_UNKNOWN * unknown.count <= unknown.of,
+            "answer: limit unknown in at most a fifth",
+            str(unknown),
+        ),
+        Verdict(
+            bool(false.of) and MOST_FALSE * false.count <= false.of,
+            f"answer: limit false in at most 1 in {MOST_FALSE}",
+            str(false),
+        ),
+        Verdict(bool(silent.of) and not silent.count, "answer: never silent", str(silent)),
+    ]
+
+
 def _of_precision(judgements: Collection[Judged]) -> Verdict:
     share = score.precision(judgements)
     is_met = bool(share.of) and share.count >= LEAST_PRECISION * share.of
@@ -132,6 +181,7 @@ def _of_each(judgements: Collection[Judged], causes: Mapping[str, Cause]) -> Ite
 
 def printed(
     judgements: Sequence[Judged],
+    judged_answers: Sequence[JudgedAnswer],
     causes: Mapping[str, Cause],
     effects: Mapping[str, Seen],
     left_out: int,
@@ -154,6 +204,8 @@ def printed(
         by_kind(judgements, causes),
         "\n".join(["wrong:", *wrong_sentences(judgements)]),
         "\n".join(["missed:", *missed(judgements)]),
+        by_outcome(judged_answers),
+        "\n".join(["answers that do not name the planted limit:", *unnamed(judged_answers)]),
         "\n".join(["not all measured:", *failed]),
         "\n".join(
             ["cannot be planted:", *(f"  {cause}: {why}" for cause, why in UNPLANTABLE.items())]

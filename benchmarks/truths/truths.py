@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.stage import finish
+from benchmarks.truths.answers import judge_answer
 from benchmarks.truths.causes import STRENGTHS, Cause
 from benchmarks.truths.draw import drawn
 from benchmarks.truths.effects import Effects
@@ -29,13 +30,15 @@ from benchmarks.truths.rows import CAUSES
 from benchmarks.truths.runner import machine_to_ourselves, measure_all
 from benchmarks.truths.score import figures as rows_of
 from benchmarks.truths.score import judge
-from benchmarks.truths.tables import printed, verdicts
+from benchmarks.truths.tables import answer_verdicts, printed, texts, verdicts
 from netlab.errors import NetlabError
 
 DEFAULT_INTO = Path("runs/truths")
 HELD_BACK = "held-back"
 """Folder of the runs whose seed is not shown. They can be scored only once."""
 SEED, SCORED = "seed.json", "scored.json"
+ANSWERS = "answers.txt"
+"""File of the answers of the runs with a planted limit, as a terminal shows them."""
 
 
 def main(words: list[str] | None = None) -> int:
@@ -94,10 +97,12 @@ def score(
     """
     if once and (into / SCORED).exists():
         raise SystemExit(f"{into} was scored before: hold back another seed, in another --into")
-    judgements = [
-        judge(truth, statements, CAUSES)
-        for truth, statements in recorded(into)
-        if all(part.cause in causes for part in truth.parts)
+    runs = [run for run in recorded(into) if all(p.cause in causes for p in run.truth.parts)]
+    judgements = [judge(run.truth, run.statements, CAUSES) for run in runs]
+    judged_answers = [
+        judged
+        for judgement, run in zip(judgements, runs, strict=True)
+        if (judged := judge_answer(judgement, run.answer, CAUSES)) is not None
     ]
     if not judgements:
         raise SystemExit(f"{into} has no complete run")
@@ -105,14 +110,16 @@ def score(
         # Recorded before the figures are shown, because rules could then be tuned to them.
         write(into / SCORED, {"scored": True})
     left_out = sum(1 for _ in (into / LEFT_OUT).glob("*"))
-    print(printed(judgements, causes, Effects(into).all(), left_out), end="\n\n")
-    criteria = verdicts(judgements, causes)
+    effects = Effects(into).all()
+    print(printed(judgements, judged_answers, causes, effects, left_out), end="\n\n")
+    criteria = [*verdicts(judgements, causes), *answer_verdicts(judged_answers)]
+    (into / ANSWERS).write_text("".join(texts(judged_answers)), encoding="utf-8")
     if figures is not None:
         old_rows = json.loads(figures.read_text()) if figures.exists() else {}
         rows = old_rows | rows_of(judgements, CAUSES, shared=shared)
         write(figures, dict(sorted(rows.items())))
     shares = [
-        f"{re.split('[,:]', verdict.criterion)[0]} {verdict.measured.partition(' (')[0]}"
+        f"{re.split('(?<!answer)[,:]', verdict.criterion)[0]} {verdict.measured.partition(' (')[0]}"
         for verdict in criteria
         if "/" in verdict.measured
     ]

@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 
 from benchmarks.truths import one_run, runner, truths
+from benchmarks.truths.answers import SaidAnswer
 from benchmarks.truths.draw import Wanted, drawn, experiment_of, wanted_from_json
 from benchmarks.truths.effects import Effects
 from benchmarks.truths.one_run import TRUTH, Bench
+from benchmarks.truths.read_runs import Recorded
 from benchmarks.truths.rows import CAUSES
 from benchmarks.truths.score import Truth
 from netlab import lab
@@ -255,7 +257,7 @@ def test_held_back_runs_do_not_print_their_seed_and_can_be_scored_only_once(
     monkeypatch.setattr(truths, "recorded", lambda _: recordings)
     with pytest.raises(SystemExit, match="no complete run"):
         truths.main([*words, "--score"])
-    recordings.append((Truth("clean-000", "slower-cable", ()), ()))
+    recordings.append(Recorded(Truth("clean-000", "slower-cable", ()), (), SaidAnswer(())))
     truths.main([*words, "--score"])
     assert "1 runs: 0 of one cause, 1 clean" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="was scored before"):

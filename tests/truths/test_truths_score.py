@@ -204,7 +204,7 @@ def test_the_printed_score_lists_every_wrong_sentence_and_each_criterion_has_a_v
         judge(planted("other-flow", "gross", 0.4), [wrong], CAUSES),
         judge(CLEAN, [], CAUSES),
     ]
-    text = printed(judgements, CAUSES, {}, left_out=2)
+    text = printed(judgements, [], CAUSES, {}, left_out=2)
     assert "other-flow-gross: deviation/cell: It is an outlier." in text
     assert "3 runs: 2 of one cause, 1 clean, 0 mixtures; 2 left out" in text
     criteria = {verdict.criterion: verdict.met for verdict in verdicts(judgements, CAUSES)}

@@ -38,7 +38,7 @@ def test_the_findings_name_a_strong_planted_cause(cable: Site, tmp_path: Path, n
     for planned_run in planned_runs:
         bench.measure(planned_run, cable)
         assert bench.is_done(planned_run)
-    ((truth, statements),) = recorded(tmp_path)
-    assert truth.not_planted == (), bench.effects.all()
-    verdict = judge(truth, statements, CAUSES)
-    assert verdict.missed == (), [statement.sentence for statement in statements]
+    (run,) = recorded(tmp_path)
+    assert run.truth.not_planted == (), bench.effects.all()
+    verdict = judge(run.truth, run.statements, CAUSES)
+    assert verdict.missed == (), [statement.sentence for statement in run.statements]
