@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +14,11 @@ from benchmarks.truths.score import Said, Truth
 from netlab.findings.analysis import Analysis, load
 from netlab.findings.finding import Finding, Kind, leading_kinds
 from netlab.report import Report
-from netlab.report.answer import AnswerCell, RowLimit, way_of
+from netlab.report.answer import AnswerRow, way_of
 from netlab.report.language import Wording
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.trial.column import THROUGHPUTS
-from netlab.trial.record import grouped
+from netlab.trial.record import Record, grouped
 
 RATE = "_bit_per_s"
 OTHERS: Mapping[str, tuple[str, ...]] = {
@@ -27,7 +27,8 @@ OTHERS: Mapping[str, tuple[str, ...]] = {
     "generator-bound": ("search-limit/sender",),
     "receiver-bound": ("search-limit/receiver",),
     "failed": ("search-limit/none",),
-    "data that stopped": ("interruption/final", "host-delay/process"),
+    "pauses without data": ("interruption/final",),
+    "pauses of a host’s process": ("host-delay/process",),
     "a slow host": ("mesh-limit/host",),
     "a slow pair of hosts": ("mesh-limit/pair",),
     "a slow mesh": ("mesh-limit/mesh",),
@@ -112,17 +113,18 @@ def _said(
 def answer_said(run: Analysis) -> SaidAnswer:
     """What the answer of a run says of limits, and how a terminal shows it."""
     report = Report(run, Wording())
-    answer, claims = report.answer, []
+    answer, claims = report.answer, list[Claim]()
     for shown in answer.tables:
         if shown.test == "throughput_search" or shown.quantity == THROUGHPUTS[""].name:
-            claims += [_claim(row.limit, row.places, row.share) for row in shown.rows]
+            claims += [claim for row in shown.rows for claim in claims_of(row)]
     places = [place for shown in answer.tables for row in shown.rows for place in row.places]
     for line in answer.verdicts:
         words = line.sentence.rpartition(": ")[2]
         # The limit in a verdict is that of the lowest cell, the first one.
         lowest = [place for place in places if place.cell == line.cells[0]]
         if lowest and (kinds := kinds_of(words)):
-            claims.append(Claim(words, kinds, "", "", _names_of(lowest), lowest[0].share))
+            names = _names_of((place.trials[0], place.flow) for place in lowest)
+            claims.append(Claim(words, kinds, names=names, ceiling_share=lowest[0].share))
     # The warnings of an answer are in this order, see ``doubts``.
     leading = leading_kinds(run.findings)
     warned = [kind for kind in leading if kind.severity == "warning" and kind.limit is None]
@@ -131,27 +133,36 @@ def answer_said(run: Analysis) -> SaidAnswer:
 
 
 def kinds_of(words: str) -> frozenset[str]:
-    """The kinds of findings that these words name as a limit; of a search, ``device (router: CPU 1,
-    99 %); line rate`` names several. Empty if they name none.
+    """The kinds of findings that these words name as a limit, such as ``device (router: CPU 1, 99
+    %)``; empty if they name none.
     """
-    parts = (part.partition(" (")[0] for part in words.split("; "))
-    return frozenset(kind for part in parts for kind in LIMITS.get(part, ()))
+    return frozenset(LIMITS.get(words.partition(" (")[0], ()))
 
 
-def _claim(limit: RowLimit, places: Sequence[AnswerCell], share: float | None) -> Claim:
-    """Raises ValueError if the row names a limit that is not among ``LIMITS``."""
-    kinds, names = kinds_of(limit.words), _names_of(places)
-    if limit.known:
-        if not kinds:
-            raise ValueError(f"the limit {limit.words!r} is none of a finding: add it to OTHERS")
-        return Claim(str(limit.words), kinds, names=names, ceiling_share=share)
+def claims_of(row: AnswerRow) -> Iterator[Claim]:
+    """What a row says of its limit, or of each of several limits that it names.
+
+    Raises ValueError if it names a limit that is not among ``LIMITS``.
+    """
+    limit, share = row.limit, row.share
+    names = _names_of((place.trials[0], place.flow) for place in row.places)
     why, _colon, remedy = limit.advice.partition(": ")
-    return Claim(str(limit.words), kinds, why, remedy, names, share)
+    several = (limit.words if limit.known else why).split("; ")
+    if limit.known or all(map(kinds_of, several)):
+        for words in several:
+            if not (kinds := kinds_of(words)):
+                raise ValueError(f"the limit {words!r} is none of a finding: add it to OTHERS")
+            # The mean of a row does not tell which of several limits lowers it.
+            alone = len(several) == 1
+            yield Claim(words, kinds, names=names, ceiling_share=share if alone else None)
+        return
+    yield Claim(str(limit.words), why=why, remedy=remedy, names=names, ceiling_share=share)
 
 
-def _names_of(places: Iterable[AnswerCell]) -> frozenset[str]:
-    """The pairings of some cells, their hosts, and the receivers of the data."""
-    pairings = {place.trials[0].pairing for place in places}
-    receivers = {way_of(place.trials[0], place.flow).rpartition(" to ")[2] for place in places}
-    hosts = {host for pairing in pairings for host in pairing.split("+")}
-    return frozenset({*pairings, *hosts, *(f"to {receiver}" for receiver in receivers)})
+def _names_of(flows: Iterable[tuple[Record, str]]) -> frozenset[str]:
+    """The pairings of some trials with their flow, their hosts, and the receivers of the data."""
+    names = set[str]()
+    for record, flow in flows:
+        receiver = way_of(record, flow).rpartition(" to ")[2]
+        names |= {record.pairing, *record.pairing.split("+"), f"to {receiver}"}
+    return frozenset(names)

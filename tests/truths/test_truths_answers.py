@@ -18,13 +18,14 @@ from benchmarks.truths.answers import (
 )
 from benchmarks.truths.causes import Strength
 from benchmarks.truths.draw import Part
-from benchmarks.truths.read_runs import answer_said, kinds_of
+from benchmarks.truths.read_runs import answer_said, claims_of, kinds_of
 from benchmarks.truths.rows import CAUSES
 from benchmarks.truths.score import Said, Truth, judge
 from benchmarks.truths.tables import answer_verdicts, by_outcome, texts, unnamed
 from netlab.findings.analysis import load
 from netlab.findings.finding import Kind
 from netlab.kinds.throughput_search.tables import limit_called
+from netlab.report.answer import answer_of
 
 WIRE = Claim("the wire", frozenset({"wire-ceiling"}), ceiling_share=0.99)
 UNKNOWN = Claim("unknown", why="the link’s rate is not stated", remedy="give it with --link")
@@ -155,8 +156,7 @@ def test_the_words_of_a_limit_give_back_its_kinds() -> None:
             assert str(kind) in kinds_of(str(kind.limit))
     for word in ("line rate", "device", "generator-bound", "receiver-bound", "failed"):
         assert kinds_of(limit_called(word))
-    assert "search-limit/device" in kinds_of("device (router: CPU 1, 99 %); line rate")
-    assert "search-limit/line-rate" in kinds_of("device (router: CPU 1, 99 %); line rate")
+    assert kinds_of("device (router: CPU 1, 99 %)") == kinds_of("device")
     assert kinds_of("unknown") == kinds_of("several") == kinds_of("") == frozenset()
 
 
@@ -168,6 +168,46 @@ def test_the_claims_of_a_recorded_run_are_the_limits_of_its_rows(name: str, word
     assert words in {claim.words for claim in answer.claims}
     assert all(claim.names for claim in answer.claims)
     assert words in answer.text
+
+
+@pytest.mark.parametrize(
+    ("words", "advice", "known", "claimed"),
+    [
+        ("the wire", "nothing: to do", True, [("the wire", "", "")]),
+        (
+            "the sender’s CPU (1 of 3 trials)",
+            "",
+            True,
+            [("the sender’s CPU (1 of 3 trials)", "", "")],
+        ),
+        ("line rate; device", "", True, [("line rate", "", ""), ("device", "", "")]),
+        (
+            *("several", "the wire; congestion control: see the cells", False),
+            [("the wire", "", ""), ("congestion control", "", "")],
+        ),
+        ("unknown", "no link: state it", False, [("unknown", "no link", "state it")]),
+        ("unknown", "no cause", False, [("unknown", "no cause", "")]),
+        ("several", "", False, [("several", "", "")]),
+        ("", "", False, [("", "", "")]),
+    ],
+)
+def test_a_row_claims_each_limit_that_it_names_or_why_it_names_none(
+    words: str, advice: str, known: bool, claimed: list[tuple[str, str, str]]
+) -> None:
+    row = answer_of(load(REPORTS / "nettest-lab")).tables[0].rows[0]
+    limit = replace(row.limit, words=words, advice=advice, known=known)
+    claims = [*claims_of(replace(row, limit=limit))]
+    assert [(claim.words, claim.why, claim.remedy) for claim in claims] == claimed
+    for claim in claims:
+        assert bool(claim.kinds) is (claim.words not in ("unknown", "several", ""))
+        assert claim.ceiling_share == (row.share if len(claims) == 1 else None)
+
+
+def test_a_known_limit_that_stands_for_no_finding_is_an_error() -> None:
+    row = answer_of(load(REPORTS / "nettest-lab")).tables[0].rows[0]
+    limit = replace(row.limit, words="gremlins", known=True)
+    with pytest.raises(ValueError, match="gremlins"):
+        [*claims_of(replace(row, limit=limit))]
 
 
 def judged_as(word: Outcome, number: int = 1) -> list[JudgedAnswer]:
