@@ -78,9 +78,6 @@ warning(
         "gap, the cause, and the result of each attempt",
     values={
         "final": value(
-            _("{in_trials}: no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the "
-                "attempts at the trial reached {attempts}"),
-            _("{in_trials}: no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
             _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the attempts at "
                 "the trial reached {attempts}"),
             _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
@@ -88,8 +85,6 @@ warning(
             advice=_("the figure includes a time without data: remove the cause, then measure "
                 "again")),
         "earlier": value(
-            _("{in_trials}: measured again, because no data arrived for {stopped_ns} of "
-                "{window_ns}, {when}; {cause}; the attempts at the trial reached {attempts}"),
             _("measured again, because no data arrived for {stopped_ns} of {window_ns}, {when}; "
                 "{cause}; the attempts at the trial reached {attempts}"),
             _("measured again, because no data arrived for {stopped_ns} of {window_ns}, {when}; "
@@ -113,13 +108,11 @@ warning(
         "`interruption/final`, `process` and `hypervisor` is stated",
     values={
         "process": value(
-            _("{in_trials}: {cause} for {stalled_ns} of {window_ns}, in short pauses"),
             _("{cause} for {stalled_ns} of {window_ns}, in short pauses"),
             rank=51,  # after the limits (50): the cause
             advice=_("find what stops or throttles the probe on that host (a quota, a debugger, "
                 "other work, the hypervisor), then measure again")),
         "hypervisor": value(
-            _("{in_trials}: {cause} for {steal_share} of the time"),
             _("{cause} for {steal_share} of the time"), rank=9,
             advice=_("measure on hosts that do not share their CPUs, or let `quiet` in the matrix "
                 "repeat such trials"))})
@@ -134,15 +127,11 @@ warning(
         "or `host-delay`",
     values={
         "less": value(
-            _("{in_trials}: the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; "
-                "it left out {left_out}"),
             _("the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it left out "
                 "{left_out}"),
             advice=_("the sender limits the figure: find what slowed it down, or request a lower "
                 "rate")),
         "more": value(
-            _("{in_trials}: {received_bit_per_s} arrived, but only {offered_bit_per_s} was "
-                "offered: the window includes delayed messages"),
             _("{received_bit_per_s} arrived, but only {offered_bit_per_s} was offered: the window "
                 "includes delayed messages"),
             advice=_("the figure includes data that waited in a queue: find what delayed the data, "

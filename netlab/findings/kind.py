@@ -111,7 +111,8 @@ class Kind(str, metaclass=_OfTable):
     value: str = ""
     """Which end, place, cause or outcome such a finding is about, if kinds share a name."""
     says: Templates = ()
-    """Versions of its sentence, without the group that it is about and without a full stop."""
+    """Versions of its sentence, without the group that it is about and without a full stop. The
+    word ``in_trials``, if a finding has it and no version names it, stands before the sentence."""
     rule: FindingRule | str | None = None
     """``module:function`` of this package, or a function; ``None``: the rule of a row above."""
     rank: int = 50

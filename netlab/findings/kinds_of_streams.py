@@ -431,13 +431,10 @@ warning(
         "in each of these trials",
     values={
         "unexplained": value(
-            _("{in_trials}: the rate dips by {depth_share} once every {period_ns}"),
             _("the rate dips by {depth_share} once every {period_ns}"), rank=13,
             advice=_("look for something with this period: a timer, a CPU quota, a scan, other "
                 "traffic")),
         "congestion": value(
-            _("{in_trials}: the rate dips by {depth_share} once every {period_ns}, and TCP sent "
-                "{resent_segments} again: this is TCP’s congestion control"),
             _("the rate dips by {depth_share} once every {period_ns}, and TCP sent "
                 "{resent_segments} again: this is TCP’s congestion control"),
             severity="note", rank=74,

@@ -18,15 +18,9 @@ from netlab.messages import _
 
 warning(
     "below-floor",
-    _("{in_trials}: {what} took {typical_trip_ns} (the shortest {shortest_trip_ns}), but their "
-        "frames alone take {floor_trip_ns} on {link}: a shaper passes short bursts faster, or the "
-        "path is another one"),
     _("{what} took {typical_trip_ns} (the shortest {shortest_trip_ns}), but their frames alone "
         "take {floor_trip_ns} on {link}: a shaper passes short bursts faster, or the path is "
         "another one"),
-    _("{in_trials}: the shortest of the {what} took {shortest_trip_ns}, but its frames alone take "
-        "{floor_trip_ns} on {link}: a shaper passes short bursts faster, or the path is another "
-        "one"),
     _("the shortest of the {what} took {shortest_trip_ns}, but its frames alone take "
         "{floor_trip_ns} on {link}: a shaper passes short bursts faster, or the path is another "
         "one"),
@@ -42,11 +36,8 @@ warning(
         "802.3 framing; RFC 791, RFC 8200 fragments]. Not stated if both ends are on one host")
 warning(
     "trip-waited-for-cpu",
-    _("{in_trials}: {cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}; the mean of "
-        "trials with shorter waits is {best_trip_ns}"),
     _("{cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}; the mean of trials with "
         "shorter waits is {best_trip_ns}"),
-    _("{in_trials}: {cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}"),
     _("{cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}"),
     rule="round_trips:waited", rank=12, section=ROUND_TRIPS,
     advice=_("this time is due to the host, not to the path: stop other programs there, raise the "
@@ -66,9 +57,6 @@ warning(
         "of Linux; cgroup cpu.stat]")
 warning(
     "first-packet-lost",
-    _("{in_trials}: {lost_connections} of {connections} connections took up to "
-        "{longest_trip_ns}, typical of a lost SYN or SYN-ACK, which is sent again after 1 s; "
-        "without them the mean is {mean_without_trip_ns} instead of {mean_trip_ns}"),
     _("{lost_connections} of {connections} connections took up to {longest_trip_ns}, typical of "
         "a lost SYN or SYN-ACK, which is sent again after 1 s; without them the mean is "
         "{mean_without_trip_ns} instead of {mean_trip_ns}"),
@@ -83,12 +71,8 @@ warning(
         "s]")
 note(
     "two-modes",
-    _("{in_trials}: the times fall into two groups, {lower_share} about {lower_trip_ns} and "
-        "{upper_share} about {upper_trip_ns}; {suspect}"),
     _("the times fall into two groups, {lower_share} about {lower_trip_ns} and {upper_share} about "
         "{upper_trip_ns}; {suspect}"),
-    _("{in_trials}: the times fall into two groups, {lower_share} about {lower_trip_ns} and "
-        "{upper_share} about {upper_trip_ns}"),
     _("the times fall into two groups, {lower_share} about {lower_trip_ns} and {upper_share} about "
         "{upper_trip_ns}"),
     rule="round_trips:two_groups", rank=66, section=ROUND_TRIPS,
@@ -104,22 +88,12 @@ note(
         "an end that sleeps while it waits, or interrupt moderation of its interface")
 note(
     "rtt-outliers",
-    _("{in_trials}: {long_trips} of {trips} {what} took more than ten times the median of "
-        "{median_trip_ns}, up to {longest_trip_ns}; without them the mean is "
-        "{mean_without_trip_ns} instead of {mean_trip_ns}; TCP sent {segments} again"),
     _("{long_trips} of {trips} {what} took more than ten times the median of {median_trip_ns}, "
         "up to {longest_trip_ns}; without them the mean is {mean_without_trip_ns} instead of "
         "{mean_trip_ns}; TCP sent {segments} again"),
-    _("{in_trials}: {long_trips} of {trips} {what} took more than ten times the median of "
-        "{median_trip_ns}, up to {longest_trip_ns}; without them the mean is "
-        "{mean_without_trip_ns} instead of {mean_trip_ns}; the ends waited {waited_ns} for a "
-        "CPU in that time"),
     _("{long_trips} of {trips} {what} took more than ten times the median of {median_trip_ns}, "
         "up to {longest_trip_ns}; without them the mean is {mean_without_trip_ns} instead of "
         "{mean_trip_ns}; the ends waited {waited_ns} for a CPU in that time"),
-    _("{in_trials}: {long_trips} of {trips} {what} took more than ten times the median of "
-        "{median_trip_ns}, up to {longest_trip_ns}; without them the mean is "
-        "{mean_without_trip_ns} instead of {mean_trip_ns}"),
     _("{long_trips} of {trips} {what} took more than ten times the median of {median_trip_ns}, "
         "up to {longest_trip_ns}; without them the mean is {mean_without_trip_ns} instead of "
         "{mean_trip_ns}"),
@@ -358,14 +332,9 @@ note(
     advice=_("messages of this length have the least header overhead"))
 note(
     "byte-more",
-    _("{in_trials}: with messages longer than {payload_message_bytes} bytes throughput is "
-        "{cost_share} lower, {next_bit_per_s} instead of {whole_bit_per_s}; the framing of a "
-        "second frame explains {wire_cost_share}"),
     _("with messages longer than {payload_message_bytes} bytes throughput is {cost_share} lower, "
         "{next_bit_per_s} instead of {whole_bit_per_s}; the framing of a second frame explains "
         "{wire_cost_share}"),
-    _("{in_trials}: with messages longer than {payload_message_bytes} bytes throughput is "
-        "{cost_share} lower, {next_bit_per_s} instead of {whole_bit_per_s}"),
     _("with messages longer than {payload_message_bytes} bytes throughput is {cost_share} lower, "
         "{next_bit_per_s} instead of {whole_bit_per_s}"),
     rule="search_more:byte_more", rank=67, section=PAYLOADS,
@@ -376,9 +345,6 @@ note(
     advice=_("keep messages within one frame, or make them so long that they fill many frames"))
 note(
     "queue-on-path",
-    _("{in_trials}: up to {queue_bytes} of its own data waited in a queue on the path: round "
-        "trips grew from {least_rtt_us} to {half_rtt_us} (median) and {most_rtt_us} (95th "
-        "percentile)"),
     _("up to {queue_bytes} of its own data waited in a queue on the path: round trips grew from "
         "{least_rtt_us} to {half_rtt_us} (median) and {most_rtt_us} (95th percentile)"),
     rule="tcp_series:queues", rank=78, leads=False, section=TCP_OVER_TIME,
@@ -397,8 +363,6 @@ note(
         "the CPU time of one end to other machines")
 note(
     "loss-recovery",
-    _("{in_trials}: after losses TCP took up to {longest_us} to return to 95 % of its usual "
-        "rate: {recovering_share} of the window in all, {resent_segments} sent again"),
     _("after losses TCP took up to {longest_us} to return to 95 % of its usual rate: "
         "{recovering_share} of the window in all, {resent_segments} sent again"),
     rule="tcp_series:recoveries", rank=79, leads=False, section=TCP_OVER_TIME,
@@ -463,35 +427,24 @@ note(
         "is no standing queue",
     values={
         "not-full": value(
-            _("{in_trials}: the load was {throughput_bit_per_s}, only {load_share} of what the "
-                "path carries: the increase of the round trips does not describe a full path"),
             _("the load was {throughput_bit_per_s}, only {load_share} of what the path carries: "
                 "the increase of the round trips does not describe a full path"),
             severity="warning", rank=20,
             advice=_("raise the rate, use more streams, or load for longer if TCP has not reached "
                 "the rate yet")),
         "standing": value(
-            _("{in_trials}: under load the median round trip grew from {idle_rtt_ns} to "
-                "{loaded_rtt_ns} (99th percentile {loaded_p99_ns}): about {queue_bytes} of payload "
-                "wait on the path"),
             _("under load the median round trip grew from {idle_rtt_ns} to {loaded_rtt_ns} (99th "
                 "percentile {loaded_p99_ns}): about {queue_bytes} of payload wait on the path"),
-            _("{in_trials}: under load the median round trip grew from {idle_rtt_ns} to "
-                "{loaded_rtt_ns}"),
             _("under load the median round trip grew from {idle_rtt_ns} to {loaded_rtt_ns}"),
             rank=30,
             advice=_("other traffic on the path waits for the same time: use a shorter queue, one "
                 "with CoDel, or a congestion control that does not fill the queue")),
         "none": value(
-            _("{in_trials}: the path is full but has no significant queue: the median round trip "
-                "is {loaded_rtt_ns} under load, {idle_rtt_ns} before the load"),
             _("the path is full but has no significant queue: the median round trip is "
                 "{loaded_rtt_ns} under load, {idle_rtt_ns} before the load"), rank=31,
             advice=_("nothing to do: other traffic on the path hardly waits"))})
 note(
     "requests-lost-under-load",
-    _("{in_trials}: {lost_requests} of {requests} requests were lost under load "
-        "({lost_requests_share}), and {idle_lost_requests} of {idle_requests} before the load"),
     _("{lost_requests} of {requests} requests were lost under load ({lost_requests_share}), and "
         "{idle_lost_requests} of {idle_requests} before the load"),
     rank=32, section=UNDER_LOAD,

@@ -47,9 +47,9 @@ def statement(finding: Finding, index: RunIndex | None = None) -> Message:
     templates = kind.says or (_LIMITED if kind.limit else ())
     text = _filled(templates, finding, index) or _("finding {kind}", kind=str(kind))
     in_trials = finding.words.get("in_trials")
-    if kind.limit is None or in_trials is None or "{in_cells}" in templates[0].id:
+    if in_trials is None or any("{in_" in template.id for template in templates):
         return text
-    return joined(" ", (in_trials, text))
+    return joined(": " if kind.limit is None else " ", (in_trials, text))
 
 
 _LIMITED = (
