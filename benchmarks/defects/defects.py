@@ -20,7 +20,6 @@ from benchmarks.defects.python_sites import Place
 LIST = Path(__file__).with_name("list.json")
 LEFT_OUT = re.compile(
     r"netlab/(testing|version|__main__)|/vendor/|/lab/.*\.c$|_kinds?/|findings/(kind|kinds_of_\w+|catalogue).py"
-    r"|netlab/kinds/\w+/columns\.py"
 )
 
 

@@ -47,7 +47,7 @@ _KINDS = (
         quantities={"rtt_mean_ns": time_of(_("mean round trip"), "rtt_mean_ns")},
         summarised=("transactions_per_s",),
         expects=frozenset({"round_trip", "loss"}),
-        columns="columns:OF_ROUND_TRIP",
+        columns="settings:OF_ROUND_TRIP",
         procedure="exchange",
     ),
     KindOfTest(
@@ -59,7 +59,7 @@ _KINDS = (
         quantities={"rtt_mean_ns": time_of(_("mean transaction"), "rtt_mean_ns")},
         summarised=("transactions_per_s",),
         expects=frozenset({"round_trip"}),
-        columns="columns:OF_CONNECT",
+        columns="settings:OF_CONNECT",
         procedure="exchange",
     ),
     KindOfTest(
@@ -74,7 +74,7 @@ _KINDS = (
             )
         },
         expects=frozenset({"payload"}),
-        columns="columns:COLUMNS",
+        columns="settings:COLUMNS",
         procedure="payload_search",
     ),
     KindOfTest(
@@ -89,7 +89,7 @@ _KINDS = (
             )
         },
         expects=frozenset({"frames"}),
-        columns="columns:COLUMNS",
+        columns="settings:COLUMNS",
         procedure="throughput_search",
     ),
     KindOfTest(
@@ -107,7 +107,7 @@ _KINDS = (
         },
         summarised=("idle_rtt_p50_ns", "loaded_rtt_p50_ns"),
         has_flows=True,
-        columns="columns:COLUMNS",
+        columns="settings:COLUMNS",
         procedure="latency_under_load",
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from netlab.kinds import KINDS
 from netlab.kinds.stream.settings import Stream
-from netlab.kinds.throughput_search.columns import HOST
+from netlab.kinds.throughput_search.settings import HOST
 from netlab.results.tcp_series import TCP_SERIES
 from netlab.trial.column import UNITS, Column, setting_columns
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from netlab.kinds.round_trip.columns import PERCENTILES
+from netlab.kinds.round_trip.settings import PERCENTILES
 from netlab.results.columns import describe, is_documented
 from netlab.store.plan import PlannedCell
 from netlab.store.reader import StoredRun

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from netlab.kinds.round_trip.columns import PERCENTILES
+from netlab.kinds.round_trip.settings import PERCENTILES
 from netlab.messages import _
 from netlab.stats import MIN_TRIALS, interval
 from netlab.trial import figures

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import count
 
 from netlab.ethernet import Link, ip_version_of, packets, transfer_wire_bytes
-from netlab.kinds.round_trip.columns import PERCENTILES
+from netlab.kinds.round_trip.settings import PERCENTILES
 from netlab.kinds.round_trip.tables import HANDSHAKE, TIMES
 from netlab.messages import _, joined
 from netlab.report.tables.charts import MOST_LINES, in_panels
