@@ -326,6 +326,22 @@ FILLS = 0.98
 """A stream reaches the target, or the link's wire ceiling, if the throughput is at least this share
 of that rate."""
 
+_BUFFERS = {
+    "receive_buffer": (
+        _("the receive buffer of {host} allows at most {rate}, {bytes} per round trip"),
+        _("the receive buffer of {host} allows {rate}, a window of {bytes} per round trip"),
+        _("the receive buffer of {host} allows {least} to {most}"),
+        _("the window that {host} would announce is not recorded"),
+    ),
+    "send_buffer": (
+        _("the send buffer of {host} allows at most {rate}, {bytes} per round trip"),
+        _("the send buffer of {host} allows {rate}, {bytes} per round trip"),
+        _("the send buffer of {host} allows {least} to {most}"),
+        _("how much data {host} keeps in flight is not recorded"),
+    ),
+}
+"""Buffer → texts for what it allows: at most, probably, between two rates, and nothing known."""
+
 FORMULAS = {
     "formula_of_buffers": "rate = 8 x bytes on their way / round trip",
     "formula_of_loss": "one loss in 3 x window^2 packets, "
@@ -352,8 +368,13 @@ class _Candidate:
         self.sender, self.receiver = first.sender.host, first.receiver.host
         self.group_key = (first.pairing, first.flow, self.sender, self.receiver)
         # The last recorded facts of each host.
-        self.received = by_receiver(way.buffers, (facts.get(self.receiver) or [{}])[-1])
-        self.sent = by_sender(way.buffers, (facts.get(self.sender) or [{}])[-1])
+        of_receiver, of_sender = (
+            (facts.get(host) or [{}])[-1] for host in (self.receiver, self.sender)
+        )
+        self.buffers = (
+            ("receive_buffer", self.receiver, by_receiver(way.buffers, of_receiver)),
+            ("send_buffer", self.sender, by_sender(way.buffers, of_sender)),
+        )
         self.needed_bytes = needed_bytes(target)
         ceilings = (sample.highest_ceiling_bit_per_s for sample in way.samples)
         self.ceiling = max((known for known in ceilings if known is not None), default=None)
@@ -381,21 +402,20 @@ class _Candidate:
             kind, words["bounds"] = Kind.TARGET_FAILS, joined("; ", [text for _, text in bounds])
         elif doubts:
             kind, words["doubts"] = Kind.TARGET_UNDECIDED, joined("; ", doubts)
-        trials = self.way.trials
-        cells = tuple(dict.fromkeys(cell for cell, _trial in trials))
-        return finding(kind, group, cells, self._figures(), words, trials)
+        return finding(kind, group, (), self._figures(), words, self.way.trials)
 
     def _bounds(self) -> Iterator[tuple[float, Message]]:
         """Everything that is shown to limit throughput to less than the target: the upper bound in
         payload bit/s, and a text that explains it.
         """
         target = self.target.rate_bit_per_s
-        if self.received.most < self.needed_bytes:
-            rate = allowed_bit_per_s(self.received.estimate, self.target)
-            yield rate, _of_receiver(self.receiver, self.received, rate)
-        if self.sent.most < self.needed_bytes:
-            rate = allowed_bit_per_s(self.sent.estimate, self.target)
-            yield rate, _of_sender(self.sender, self.sent, rate)
+        for name, host, in_flight in self.buffers:
+            if in_flight.most < self.needed_bytes:
+                at_most, likely, *_rest = _BUFFERS[name]
+                rate = allowed_bit_per_s(in_flight.estimate, self.target)
+                size = format_bytes(round(in_flight.estimate))
+                template = at_most if in_flight.likely is None else likely
+                yield rate, _(template.id, host=host, rate=_rate(rate), bytes=size)
         if self.loss == "too many":
             loss, rate = self.way.loss, self.loss_allows or 0.0
             text = _(
@@ -416,10 +436,14 @@ class _Candidate:
     def _doubts(self) -> list[Message]:
         """The reasons why it is unknown whether the target would be reached."""
         doubts = []
-        if self.received.least < self.needed_bytes:
-            doubts.append(_receiver_unsure(self.receiver, self.received, self.target))
-        if self.sent.least < self.needed_bytes:
-            doubts.append(_sender_unsure(self.sender, self.sent, self.target))
+        for name, host, in_flight in self.buffers:
+            *_rest, between, unknown = _BUFFERS[name]
+            if in_flight.least < self.needed_bytes and math.isinf(in_flight.most):
+                doubts.append(_(unknown.id, host=host))
+            elif in_flight.least < self.needed_bytes:
+                bounds = (in_flight.least, in_flight.most)
+                least, most = (_rate(allowed_bit_per_s(size, self.target)) for size in bounds)
+                doubts.append(_(between.id, host=host, least=least, most=most))
         losses = self.way.loss
         if self.loss is None:
             doubts.append(_("the number of lost packets is not recorded"))
@@ -441,7 +465,7 @@ class _Candidate:
         losses, buffers, best = self.way.loss, self.way.buffers, self.way.best_bit_per_s
         rates: dict[str, float | None] = {}
         predicted = [best * 1.0, *(r for r in (self.ceiling, self.loss_allows) if r is not None)]
-        for name, in_flight in (("receive_buffer", self.received), ("send_buffer", self.sent)):
+        for name, _host, in_flight in self.buffers:
             least, likely, most = in_flight.least, in_flight.estimate, in_flight.most
             predicted.append(allowed_bit_per_s(likely, self.target))
             for bound, size in (("", likely), ("at_least_", least), ("at_most_", most)):
@@ -468,45 +492,3 @@ class _Candidate:
 
 def _rate(bit_per_s: float) -> str:
     return format_rate(float(f"{bit_per_s:.3g}"))
-
-
-def _of_receiver(host: str, in_flight: InFlight, rate: float) -> Message:
-    values = {"host": host, "rate": _rate(rate), "bytes": format_bytes(round(in_flight.estimate))}
-    if in_flight.likely is None:
-        return _(
-            "the receive buffer of {host} allows at most {rate}, {bytes} per round trip", **values
-        )
-    return _(
-        "the receive buffer of {host} allows {rate}, a window of {bytes} per round trip", **values
-    )
-
-
-def _of_sender(host: str, in_flight: InFlight, rate: float) -> Message:
-    values = {"host": host, "rate": _rate(rate), "bytes": format_bytes(round(in_flight.estimate))}
-    if in_flight.likely is None:
-        return _(
-            "the send buffer of {host} allows at most {rate}, {bytes} per round trip", **values
-        )
-    return _("the send buffer of {host} allows {rate}, {bytes} per round trip", **values)
-
-
-def _receiver_unsure(host: str, in_flight: InFlight, target: LongPath) -> Message:
-    if math.isinf(in_flight.most):
-        return _("the window that {host} would announce is not recorded", host=host)
-    return _(
-        "the receive buffer of {host} allows {least} to {most}", **_between(host, in_flight, target)
-    )
-
-
-def _sender_unsure(host: str, in_flight: InFlight, target: LongPath) -> Message:
-    if math.isinf(in_flight.most):
-        return _("how much data {host} keeps in flight is not recorded", host=host)
-    return _(
-        "the send buffer of {host} allows {least} to {most}", **_between(host, in_flight, target)
-    )
-
-
-def _between(host: str, in_flight: InFlight, target: LongPath) -> dict[str, str]:
-    sizes = (in_flight.least, in_flight.most)
-    least, most = (_rate(allowed_bit_per_s(size, target)) for size in sizes)
-    return {"host": host, "least": least, "most": most}

@@ -96,7 +96,8 @@ def finding(
     words: Mapping[str, str] | None = None,
     trials: tuple[tuple[str, int], ...] = (),
 ) -> Finding:
-    """A finding; evidence that is ``None`` is left out."""
+    """A finding; evidence that is ``None`` is left out. Without ``cells``: those of its trials."""
+    cells = cells or tuple(dict.fromkeys(cell for cell, _trial in trials))
     figures = {name: value for name, value in (evidence or {}).items() if value is not None}
     return Finding(
         kind=kind, group=group, cells=cells, evidence=figures, words=words or {}, trials=trials

@@ -179,8 +179,7 @@ def _grouped(
             counts = stream_limits.trial_count_words(samples, all_samples)
             words = stream_limits.words(kind, samples) | counts
             figures = stream_limits.evidence(kind, samples)
-            of_trials = stream_limits.trials_of(samples)
-            yield finding(kind, group, tuple(of_cells), figures, words, of_trials)
+            yield finding(kind, group, (), figures, words, stream_limits.trials_of(samples))
 
 
 def _of_cell(trials: Sequence[JudgedStream], of_trials: int) -> dict[Kind, list[StreamSample]]:

@@ -387,7 +387,7 @@ def _finding(ways: Sequence[_StoppedWay]) -> Finding:
     return finding(
         first.kind,
         Group(streams[0].pairing, protocol, sizes.pop() if len(sizes) == 1 else None),
-        tuple(dict.fromkeys(stream.cell for stream in streams)),
+        (),
         {
             "rate_limit_bit_per_s": rate,
             "costs_share": max(0.0, 1 - rate / first.stated_bit_per_s),

@@ -186,13 +186,10 @@ class _SlowPairs:
         return max((share for share in shares if share is not None), default=None)
 
 
-def _shown(
-    by_column: Sequence[_SlowPairs],
-) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
-    """The cells of these pairs, and (cell, trial) of each of their trials."""
+def _shown(by_column: Sequence[_SlowPairs]) -> tuple[tuple[str, int], ...]:
+    """(cell, trial) of each trial of these pairs."""
     samples = [[s for pair in slow.pairs for s in slow.column.trials[pair]] for slow in by_column]
-    trials = [trial for of_column in samples for trial in trials_of(of_column)]
-    return tuple(dict.fromkeys(cell for cell, _trial in trials)), tuple(trials)
+    return tuple(trial for of_column in samples for trial in trials_of(of_column))
 
 
 def slow_in_mesh(
@@ -267,9 +264,8 @@ def _host(
     peers = sorted({end for pair in best.pairs for end in pair} - {host})
     if len(peers) <= LEAST_PEERS:
         words["one_peer"], words["other_peer"] = peers[0], peers[-1]
-    cells, trials = _shown(by_column)
     group = narrowed((column_pairs.column for column_pairs in by_column), all_columns, host)
-    return finding(Kind.MESH_LIMIT_HOST, group, cells, figures, words, trials)
+    return finding(Kind.MESH_LIMIT_HOST, group, (), figures, words, _shown(by_column))
 
 
 _MOST_OF: Mapping[tuple[bool, bool], str] = {
@@ -346,8 +342,7 @@ def _pair(by_column: Sequence[_SlowPairs], all_columns: Sequence[MeshColumn]) ->
         words = {"one": min(pair), "other": max(pair)}
     narrow = narrowed((column_pairs.column for column_pairs in by_column), all_columns)
     group = Group(named(min(pair), max(pair)), narrow.protocol, narrow.message_bytes)
-    cells, trials = _shown(by_column)
-    return finding(Kind.MESH_LIMIT_PAIR, group, cells, figures, words, trials)
+    return finding(Kind.MESH_LIMIT_PAIR, group, (), figures, words, _shown(by_column))
 
 
 def _meshes(
@@ -395,9 +390,9 @@ def _mesh(alike: Sequence[MeshColumn], all_columns: Sequence[MeshColumn], link: 
         "ceiling_share": median(column.shares),
         "link_rate_bit_per_s": link.rate_bit_per_s,
     }
-    cells, trials = _shown([_SlowPairs(one, tuple(one.trials), ()) for one in alike])
+    trials = _shown([_SlowPairs(one, tuple(one.trials), ()) for one in alike])
     group = narrowed(alike, all_columns)
-    return finding(Kind.MESH_LIMIT_MESH, group, cells, figures, trials=trials)
+    return finding(Kind.MESH_LIMIT_MESH, group, (), figures, trials=trials)
 
 
 def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:
@@ -441,9 +436,8 @@ def far_hosts(run: Run, *, imported: bool) -> Iterator[Finding]:
     for (_, host), cases in by_host.items():
         fastest, _records = min(cases, key=lambda case: case[0].typical)
         trials = tuple(record.key for _effects, of_host in cases for record in of_host)
-        cells = tuple(dict.fromkeys(cell for cell, _trial in trials))
         figures = {"added_ns": fastest.added[host], "typical_ns": fastest.typical}
-        yield finding(Kind.FAR_HOST, Group(host=host), cells, figures, trials=trials)
+        yield finding(Kind.FAR_HOST, Group(host=host), (), figures, trials=trials)
 
 
 def _ends(record: Record) -> MeshWay:

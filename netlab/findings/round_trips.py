@@ -164,8 +164,7 @@ def _of_group(test: str, group: Group, cells: Iterable[TripCell], link: Link) ->
         "link": cables if link.hops else one_link,
         **(in_trials(len(below), len(entries)) if len(below) < len(entries) else {}),
     }
-    keys = tuple(dict.fromkeys(cell for cell, _number in trials))
-    return finding(Kind.BELOW_FLOOR, group, keys, figures, words, trials)
+    return finding(Kind.BELOW_FLOOR, group, (), figures, words, trials)
 
 
 def is_below(time_ns: float, floor: float) -> bool:

@@ -274,8 +274,7 @@ def of_searches(
     if of_trials > len(size_samples) and (counted := in_trials(len(trials), of_trials)):
         sizes = _("{sizes} ({trials})", sizes=sizes, trials=counted["in_trials"])
     present = {name: word for name, word in (words or {}).items() if word}
-    cells = tuple(size.trials[0].record.cell for size in size_samples)
-    return finding(kind, group.group, cells, figures, {"sizes": sizes, **present}, trials)
+    return finding(kind, group.group, (), figures, {"sizes": sizes, **present}, trials)
 
 
 def rates_of(size_samples: Sequence[SizeSample]) -> Message | None:

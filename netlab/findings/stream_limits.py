@@ -370,9 +370,7 @@ def findings_of(
                 if kind is not None and 2 * len(showing) > len(trials):
                     shown.setdefault(kind, []).extend(showing)
         for kind, showing in shown.items():
-            cells = tuple(dict.fromkeys(sample.cell for sample in showing))
-            figures = evidence(kind, showing)
-            yield finding(kind, group, cells, figures, trials=trials_of(showing))
+            yield finding(kind, group, (), evidence(kind, showing), trials=trials_of(showing))
 
 
 def trials_of(samples: Sequence[StreamSample]) -> tuple[tuple[str, int], ...]:

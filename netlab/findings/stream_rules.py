@@ -625,7 +625,7 @@ def partial_traffic(
         yield finding(
             Kind.OTHER_TRAFFIC_BESIDE,
             Group(host=host),
-            tuple(dict.fromkeys(cell for cell, _trial in trials)),
+            (),
             {"other_bit_per_s": median(trials.values()), "trials": len(trials)},
             {"way": way(receiving=receiving)} | in_trials(len(trials), len(of_host.get(host, ()))),
             tuple(trials),

@@ -45,7 +45,7 @@ def by_group(
             yield finding(
                 kind,
                 group,
-                tuple(dict.fromkeys(sample.cell for sample in shown)),
+                (),
                 {**figures, "trials": len(shown), "of_trials": len(of_group)},
                 in_trials(len(shown), len(of_group)),
                 tuple((sample.cell, sample.trial) for sample in shown),
@@ -308,7 +308,7 @@ def under_load(run: Run) -> Iterator[Finding]:
             yield finding(
                 kind,
                 group_of(cell, "", names),
-                (cell.key,),
+                (),
                 figures | {"trials": len(shown), "of_trials": len(records)},
                 in_trials(len(shown), len(records)),
                 tuple(record.key for record, _ in shown),

@@ -19,6 +19,7 @@ from netlab import clock
 from netlab.errors import HostGone, ProbeError
 from netlab.experiment.hosts import version_of
 from netlab.kinds import ROWS, Setup
+from netlab.measurement.ends import Ends
 from netlab.remote.agent import Agent
 from netlab.remote.answers import BAD_ANSWER, GONE, Inbox, Pending, decimal, fault_in
 from netlab.trial.record import REASONS, reason_of
@@ -73,12 +74,6 @@ def heeds(row: SettingRow, protocol: str, agent: Agent) -> bool:
     return knows and row.only_of in (None, protocol)
 
 
-def in_order(keys: Mapping[str, Any], order: str) -> dict[str, Any]:
-    """Keys of a request in the given order of names; other keys come last."""
-    place = {key: index for index, key in enumerate(order.split())}
-    return {key: keys[key] for key in sorted(keys, key=lambda key: place.get(key, len(place)))}
-
-
 CONTROLLER_SLACK_S = 5.0
 """How long this process waits for the last records after the probes' own deadline."""
 MIRROR_SLACK_S = 2.0
@@ -121,6 +116,20 @@ class ConversationEnd:
     def ended(self) -> bool:
         """Whether this end has ended or has not begun."""
         return self.result is not None or self.fault is not None or self.pending is None
+
+
+def end_of(
+    setup: Setup, ends: Ends, end: str, verb: str, *, token: str, limit_s: float, **more: Any
+) -> ConversationEnd:
+    """The ``server`` or the ``client`` with its request, whose keys follow from the settings.
+
+    ``token``: what makes the two ends' connections those of this test; ``limit_s``: the probe's own
+    deadline; ``more``: further keys, or other values of keys. ProbeError if the end has no agent.
+    """
+    agent = ends.agent_of(end)
+    keys = {**setup.keys(), "token": token, "deadline": decimal(limit_s)}
+    keys |= request_keys(setup, agent, verb, end) | more
+    return ConversationEnd(agent, verb, ends.address(end, setup), keys)
 
 
 @dataclass(slots=True)

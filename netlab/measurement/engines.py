@@ -19,7 +19,7 @@ from netlab.kinds import KINDS, RoundTrip, Stream
 from netlab.measurement import conversation
 from netlab.measurement.conversation import Conversation, ConversationEnd
 from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
-from netlab.remote.answers import BAD_ANSWER, DETAIL_CHARACTERS, decimal
+from netlab.remote.answers import BAD_ANSWER, DETAIL_CHARACTERS
 from netlab.results.value_types import misfit
 from netlab.terminal import excerpt
 from netlab.trial.record import REASONS, Record, Status, Value, reason_of, utc_now
@@ -41,11 +41,9 @@ def conversed(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     token = secrets.token_hex(16)
 
     def side(end: str) -> ConversationEnd:
-        agent, verb = ends.agent_of(end), kind.verbs[end]
+        verb = kind.verbs[end]
         own_limit_s = limit_s + (conversation.MIRROR_SLACK_S if verb == "mirror" else 0.0)
-        keys = {**setup.keys(), "token": token, "deadline": decimal(own_limit_s)}
-        keys |= conversation.request_keys(setup, agent, verb, end)
-        return ConversationEnd(agent, verb, ends.address(end, setup), keys)
+        return conversation.end_of(setup, ends, end, verb, token=token, limit_s=own_limit_s)
 
     server, client = side("server"), side("client")
     talk = Conversation.between(setup, ends.connects(setup.protocol), server, client)

@@ -29,7 +29,6 @@ from netlab.measurement.conversation import Conversation, ConversationEnd
 from netlab.measurement.ends import CommonWindow, Ends, OnGoodput, prefixed, so_far
 from netlab.measurement.round_trip import Exchange, exchange_of
 from netlab.measurement.stream import Flow, flow_values, flows_of
-from netlab.remote.answers import decimal
 from netlab.trial.record import Value
 
 AHEAD_S = 0.5
@@ -58,7 +57,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     if connecting is not None and ends.connects("TCP") == "client":
         connections = exchange_of(connecting, ends, within_s=lives_s, one_by_one=True)
     load = setup.load()
-    flows = flows_of(load, ends, window, {"deadline": decimal(lives_s)})
+    flows = flows_of(load, ends, window, {"limit_s": lives_s})
     together: list[Conversation] = [trips, *filter(None, [connections]), *flows]
 
     def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:

@@ -37,7 +37,6 @@ from netlab.measurement.conversation import Conversation, ConversationEnd, OnPro
 from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
 from netlab.measurement.tool_engine import free_ports
 from netlab.remote.agent import Agent
-from netlab.remote.answers import decimal
 from netlab.remote.programs import Program
 from netlab.stats.histogram import BITS, bucket_of
 from netlab.terminal import excerpt
@@ -99,46 +98,26 @@ def exchange_of(
     ``echo``: an echo service that answers in place of the server's probe.
     """
     token = secrets.token_hex(16)
-    client = ends.client
     limit_s = deadline_s(setup) if within_s is None else within_s
-    asking = keys_of(setup, "ask", "client", client, token) | {"deadline": decimal(limit_s)}
-    if one_by_one:
-        asking["trips"] = 1
+    more = {"trips": 1} if one_by_one else {}
+    asker = conversation.end_of(setup, ends, "client", "ask", token=token, limit_s=limit_s, **more)
     if ends.server is None:
         echo = ends.mirror
-    if echo is not None:
-        del asking["token"]
-        asking["peer"] = "echo"
-    asker = ConversationEnd(client, "ask", ends.address("client", setup), asking)
     timeout_s, connects = 0.0, "client"
     if isinstance(setup, RoundTrip):
         timeout_s, connects = setup.timeout_s, ends.connects(setup.protocol)
     if echo is not None:
+        keys = {name: level for name, level in asker.keys.items() if name != "token"}
+        asker.keys = {**keys, "peer": "echo"}
         to = conversation.destination(echo.address, echo.port)
-        exchange = Exchange(
-            "", asker, None, to, conversation.request_keys(setup, client, "connect")
-        )
+        connecting = conversation.request_keys(setup, ends.client, "connect")
+        exchange = Exchange("", asker, None, to, connecting)
     else:
-        server = ends.agent_of_server
-        answering = keys_of(setup, "mirror", "server", server, token)
-        answering["deadline"] = decimal(limit_s + conversation.MIRROR_SLACK_S)
-        mirror = ConversationEnd(server, "mirror", ends.address("server", setup), answering)
+        limit_s += conversation.MIRROR_SLACK_S
+        mirror = conversation.end_of(setup, ends, "server", "mirror", token=token, limit_s=limit_s)
         exchange = Exchange.between(setup, connects, mirror, asker)
     exchange.silence_s = setup.warm_up_s + max(SILENCE_S, 10 * timeout_s)
     return exchange
-
-
-_KEYS = (
-    "kind proto token message response socket_buffer congestion nodelay dscp dont_fragment "
-    "no_checksum seconds count warm_up message_rate keep spin cpu close outstanding timeout hold "
-    "stamps"
-)
-
-
-def keys_of(setup: Asking, verb: str, end: str, agent: Agent, token: str) -> dict[str, Any]:
-    """Keys of the request to an end, except its deadline and those that open the connection."""
-    keys = {**setup.keys(), "token": token}
-    return conversation.in_order(keys | conversation.request_keys(setup, agent, verb, end), _KEYS)
 
 
 def deadline_s(setup: Asking) -> float:

@@ -21,7 +21,7 @@ from netlab.kinds import Stream, ThroughputSearch
 from netlab.kinds.throughput_search import rate_search
 from netlab.kinds.throughput_search.rate_search import Counts, Criteria
 from netlab.kinds.throughput_search.settings import LEARN_S
-from netlab.measurement.conversation import ConversationEnd, can, drive
+from netlab.measurement.conversation import ConversationEnd, can, drive, end_of
 from netlab.measurement.ends import (
     AHEAD_A_TRIAL_S,
     START_AHEAD_S,
@@ -32,7 +32,7 @@ from netlab.measurement.ends import (
     so_far,
 )
 from netlab.measurement.host_watch import WHOSE, Watch, dropped_at_socket
-from netlab.measurement.stream import Flow, keys_of
+from netlab.measurement.stream import Flow
 from netlab.remote.answers import decimal
 from netlab.trial.host_counters import Watched
 from netlab.trial.record import REASONS, Value, reason_of
@@ -113,7 +113,7 @@ def flows_of(
         message_rate_per_s=load.frames_per_s,
         dont_fragment=all(can(ends.agent_of(end), "dont-fragment") for end in WHOSE),
     )
-    common: dict[str, Any] = {"deadline": decimal(lives_s(setup, load.duration_s))}
+    common: dict[str, Any] = {"limit_s": lives_s(setup, load.duration_s)}
     sending = dict(common)
     if setup.burst is not None and load.frames_per_s is not None:
         sending["burst"] = setup.burst
@@ -138,14 +138,12 @@ def lives_s(setup: ThroughputSearch, duration_s: float) -> float:
 def _flow(
     sender: str, stream: Stream, ends: Ends, more: Mapping[str, Mapping[str, Any]]
 ) -> LoadFlow:
-    """The flow of one direction. ``more``: verb, ``send`` or ``receive`` → additional keys."""
+    """The flow of one direction. ``more``: verb, ``send`` or ``receive`` → as for ``end_of``."""
     token = secrets.token_hex(16)
 
     def side(end: str) -> ConversationEnd:
-        agent = ends.agent_of(end)
         verb = "send" if end == sender else "receive"
-        keys = keys_of(stream, verb, end, agent, token) | dict(more[verb])
-        return ConversationEnd(agent, verb, ends.address(end, stream), keys)
+        return end_of(stream, ends, end, verb, token=token, **more[verb])
 
     return LoadFlow.between(stream, ends.connects("UDP"), side("server"), side("client"))
 

@@ -24,8 +24,6 @@ from netlab.measurement.ends import (
     so_far,
 )
 from netlab.measurement.host_watch import DropWatch
-from netlab.remote.agent import Agent
-from netlab.remote.answers import decimal
 from netlab.trial.record import Value
 from netlab.units import many
 
@@ -60,18 +58,6 @@ class Flow(Conversation):
                 self.on_stop()
         elif kind == "result" and side is self.sender and not self.receiver.ended:
             self.stop(self.receiver, sent=record.get("sent_messages", 0))
-
-
-_KEYS = (
-    "kind proto token message streams deadline seconds count warm_up socket_buffer nodelay "
-    "dont_fragment dscp congestion rate message_rate method spin poll adapt cpu cpus"
-)
-
-
-def keys_of(stream: Stream, verb: str, end: str, agent: Agent, token: str) -> dict[str, Any]:
-    """Keys of the request ``verb`` to ``end``, except those that open the streams."""
-    keys = {**stream.keys(), "token": token, "deadline": decimal(deadline_s(stream))}
-    return conversation.in_order(keys | conversation.request_keys(stream, agent, verb, end), _KEYS)
 
 
 def deadline_s(stream: Stream) -> float:
@@ -157,8 +143,8 @@ def flows_of(
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[Flow]:
     """One flow per direction, not begun yet. The client connects, whichever end sends, unless a
-    setting or a firewall requires that the server connects. ``more``: additional keys for every
-    end.
+    setting or a firewall requires that the server connects. ``more``: for every end, as in
+    ``conversation.end_of``.
     """
     names = {"client-sends": [""], "server-sends": [""], "both": ["to_server_", "to_client_"]}
     flows = []
@@ -167,11 +153,9 @@ def flows_of(
         token = secrets.token_hex(16)
 
         def side(end: str, verb: str, token: str = token) -> ConversationEnd:
-            agent = ends.agent_of(end)
-            keys = keys_of(stream, verb, end, agent, token) | dict(more)
-            if window is not None:
-                keys |= window.in_clock_of(agent).keys()
-            return ConversationEnd(agent, verb, ends.address(end, stream), keys)
+            times = {} if window is None else window.in_clock_of(ends.agent_of(end)).keys()
+            keys: dict[str, Any] = {"limit_s": deadline_s(stream), **more, **times}
+            return conversation.end_of(stream, ends, end, verb, token=token, **keys)
 
         server = side("server", "receive" if client_sends else "send")
         client = side("client", "send" if client_sends else "receive")
