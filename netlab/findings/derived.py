@@ -9,7 +9,7 @@ import math
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from netlab.ethernet import Link, fragments, ip_version_of, mss_of
 from netlab.findings import rates
@@ -17,15 +17,12 @@ from netlab.findings import traffic as other_traffic
 from netlab.findings.finding import Conditions, Group, conditions_of
 from netlab.findings.rates import Framing
 from netlab.findings.traffic import CountedWays, OtherTraffic
+from netlab.results.run import Run
 from netlab.results.tcp_series import TcpSeries, tcp_series_of
 from netlab.stats.histogram import middle_of
 from netlab.trial import record as trial_record
 from netlab.trial.interruptions import interruptions
 from netlab.trial.record import NUMBER, TEXT, WHOLE, FlowValues, MeasuredValues, Record, Recorded
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
-
 
 WINDOW_NS = 200_000_000
 """Minimum window for shares of CPU time: kernels count CPU time in ticks of 1 to 16 ms."""

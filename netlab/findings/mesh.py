@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from netlab.ethernet import Link
 from netlab.experiment.hosts import is_by_name, labels_of, named
@@ -15,6 +15,7 @@ from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Conditions, Finding, Group, Kind, conditions_of, finding
 from netlab.findings.stream_limits import FILLED, FILLED_BOTH_WAYS, trials_of
 from netlab.messages import joined
+from netlab.results.run import Run
 from netlab.stats import median
 from netlab.stats.mesh import (
     LEAST_PEERS,
@@ -25,9 +26,6 @@ from netlab.stats.mesh import (
     judge_mesh,
 )
 from netlab.trial.record import PREFIXES, Record, Status, server_sends
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
 
 
 class MeshKey(NamedTuple):

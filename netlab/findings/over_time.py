@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
+from netlab.ethernet import Link
 from netlab.findings.derived import WINDOW_NS, StreamSample
 from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
 from netlab.findings.rates import ceiling_of, offered_bit_per_s
@@ -17,13 +17,10 @@ from netlab.findings.series import Series
 from netlab.findings.stream_limits import FILLED, OFFERED
 from netlab.findings.stream_rules import STARVED
 from netlab.messages import Message, _
+from netlab.results.run import Run
 from netlab.stats import mean, median, trends
 from netlab.trial.interruptions import Cause, Interruption, interruptions, least_ns
 from netlab.trial.record import FLOWS, Record, Status, as_number, utc_of
-
-if TYPE_CHECKING:
-    from netlab.ethernet import Link
-    from netlab.results.run import Run
 
 UNKNOWN = _("the record does not show what stopped the data")
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from netlab.experiment.hosts import is_by_name, labels_of, named, of_mesh
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.series import Point, Series
+from netlab.results.run import Run
 from netlab.stats import compare, mean, median
 from netlab.store.plan import PlannedCell, StatedFacts
 from netlab.trial.record import Status, as_number, grouped
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
 
 FAR = 2.0
 """A direction is far slower if the median of the opposite direction is more than this many times

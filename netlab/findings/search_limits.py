@@ -11,19 +11,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, compress, product
 from statistics import median
-from typing import TYPE_CHECKING
 
 from netlab.ethernet import FCS_BYTES, GAP_BYTES, HEADER_BYTES, PREAMBLE_BYTES
 from netlab.findings.finding import Finding, Group, Kind, conditions_of, finding, in_trials
 from netlab.findings.stream_rules import SATURATED
 from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.messages import Message, _, joined
+from netlab.results.run import Run
 from netlab.trial.host_counters import PLACES
 from netlab.trial.record import NUMBER, Record, Recorded, Status, as_number
 from netlab.units import format_share
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
 
 NO_RATE = "no-rate"
 """Limit of a search in which even the lowest rate of the grid failed."""

@@ -9,18 +9,15 @@ from dataclasses import astuple, dataclass
 from functools import partial
 from itertools import chain
 from statistics import median
-from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link, ceiling_bit_per_s, ip_version_of
 from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
 from netlab.findings.search_limits import RateSample, SizeGroup, SizeSample, groups_of, of_searches
 from netlab.messages import Message, _, joined
+from netlab.results.run import Run
 from netlab.trial.host_counters import HOSTS, WAYS
 from netlab.trial.record import Record, Status, Value, as_number
 from netlab.units import format_share
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
 
 _PAUSE_FRAMES = tuple(f"{host}_pause_frames_{way}" for host in HOSTS for way in WAYS)
 

@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from statistics import median
-from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link
 from netlab.findings.finding import Group, conditions_of
 from netlab.findings.rates import ceiling_of
 from netlab.results.layout import varying
+from netlab.results.run import Run
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import FLOWS, Record, Status, Value, as_number
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
 
 AXIS = "socket_buffer_bytes"
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import comb
 from statistics import StatisticsError, correlation, median
-from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link
 from netlab.findings.derived import StreamSample
@@ -15,12 +14,9 @@ from netlab.findings.rates import ceiling_of
 from netlab.findings.series import group_of
 from netlab.findings.stream_rules import STARVED
 from netlab.results.layout import varying
+from netlab.results.run import Run
 from netlab.results.tcp_series import TcpSeries
 from netlab.trial.record import FLOWS, Record, Status, grouped
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
-
 
 SizeAndFigures = tuple[float, Mapping[str, float]]
 """The size of what a trial shows, and its figures; the trial with the largest size is the worst."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netlab.ethernet import Link
 from netlab.findings.buffers import above_ceiling
@@ -14,10 +14,8 @@ from netlab.findings.series import Point, Series
 from netlab.findings.stream_limits import findings_of, limit_of
 from netlab.findings.stream_rules import robbed, starved, throttled
 from netlab.findings.traffic import LOOPBACK
+from netlab.results.run import Run
 from netlab.trial.record import as_number, grouped
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
 
 FAR_BELOW = 0.11
 """A pairing is far below its link if it reaches at most this share of the ceiling. A link may
