@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import combinations
 from statistics import fmean
 from typing import Any
 
@@ -81,6 +82,17 @@ def step_of(rate_bit_per_s: float, stated_bit_per_s: float) -> float | None:
         if is_near and step <= UNLIKE_STATED * stated_bit_per_s:
             return step
     return None
+
+
+SIZES, SPAN = 3, 4
+"""Minimum number of sizes that show a rate, and minimum ratio of the largest to the smallest."""
+
+
+def runs_of(sizes: Sequence[int]) -> Iterator[slice]:
+    """The runs of neighbours among ascending sizes that are enough to show a rate in common."""
+    for start, end in combinations(range(len(sizes) + 1), 2):
+        if end - start >= SIZES and sizes[end - 1] >= SPAN * sizes[start]:
+            yield slice(start, end)
 
 
 def offered_bit_per_s(settings: Mapping[str, Any], message_bytes: int) -> float | None:

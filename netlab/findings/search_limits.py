@@ -14,6 +14,7 @@ from statistics import median
 
 from netlab.ethernet import FCS_BYTES, GAP_BYTES, HEADER_BYTES, PREAMBLE_BYTES
 from netlab.findings.finding import Finding, Group, Kind, conditions_of, finding, in_trials
+from netlab.findings.rates import runs_of
 from netlab.findings.stream_rules import SATURATED
 from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.messages import Message, _, joined
@@ -309,10 +310,6 @@ def _sizes(size_samples: Sequence[SizeSample], group: SizeGroup) -> Message:
     return _("from {first} to {last} bytes", first=sizes[0], last=sizes[-1])
 
 
-SIZES, SPAN = 3, 4
-"""Minimum number of frame sizes that share a rate, and minimum ratio of the largest size to the
-smallest."""
-
 BELOW = 0.95
 """Each rate must be below this share of the line rate."""
 
@@ -347,51 +344,36 @@ class OneRate:
 
 def one_frame_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
     """The longest run of neighbouring sizes with one frame rate; ``None`` if there is none."""
-
-    def frame_rate(run: tuple[SizeSample, ...]) -> OneRate | None:
-        per_s = _common(run, lambda frame_bytes: 1.0, CLOSE_FRAMES)
-        return None if per_s is None else OneRate(run, per_s)
-
-    return _longest_run(sizes, frame_rate)
+    return _one_rate(sizes, {"": None}, CLOSE_FRAMES)
 
 
 def one_bit_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
     """The longest run of neighbouring sizes with one bit rate; ``None`` if there is none."""
+    return _one_rate(sizes, ACCOUNTS, CLOSE_BITS)
 
-    def bits_with(more_bytes: int) -> Callable[[int], float]:
-        return lambda frame_bytes: 8.0 * (frame_bytes + more_bytes)
 
-    def bit_rate(run: tuple[SizeSample, ...]) -> OneRate | None:
+def _one_rate(
+    sizes: Sequence[SizeSample], accounts: Mapping[str, int | None], close: float
+) -> OneRate | None:
+    found = []
+    for run in runs_of([size.frame_bytes for size in sizes]):
         rates = {
             account: rate
-            for account, more_bytes in ACCOUNTS.items()
-            if (rate := _common(run, bits_with(more_bytes), CLOSE_BITS)) is not None
+            for account, more_bytes in accounts.items()
+            if (rate := _common(sizes[run], more_bytes, close)) is not None
         }
-        return OneRate(run, next(iter(rates.values())), tuple(rates)) if rates else None
-
-    return _longest_run(sizes, bit_rate)
-
-
-def _longest_run(
-    sizes: Sequence[SizeSample], rate_of: Callable[[tuple[SizeSample, ...]], OneRate | None]
-) -> OneRate | None:
-    runs = [
-        rate
-        for start in range(len(sizes))
-        for end in range(start + SIZES, len(sizes) + 1)
-        if sizes[end - 1].frame_bytes >= SPAN * sizes[start].frame_bytes
-        and (rate := rate_of(tuple(sizes[start:end]))) is not None
-    ]
-    return max(runs, key=lambda rate: len(rate.sizes), default=None)
+        if rates:
+            first_rate = next(iter(rates.values()))
+            found.append(OneRate(tuple(sizes[run]), first_rate, tuple(filter(None, rates))))
+    return max(found, key=lambda rate: len(rate.sizes), default=None)
 
 
-def _common(
-    sizes: tuple[SizeSample, ...], weight: Callable[[int], float], close: float
-) -> float | None:
+def _common(sizes: Sequence[SizeSample], more_bytes: int | None, close: float) -> float | None:
     """The rate that is between the bounds of every size; ``None`` if there is none.
 
-    Each frame counts with the weight of its size: 1 for frames/s, its bits for bit/s. The sizes
-    with close bounds must show the rate by themselves; the other sizes must not contradict it.
+    Each frame counts with its bytes and ``more_bytes``, for bit/s; with 1 if that is ``None``, for
+    frames/s. The sizes with close bounds must show the rate by themselves; the other sizes must not
+    contradict it.
     """
     bounds: dict[int, tuple[float, float]] = {}
     near: list[int] = []
@@ -399,10 +381,10 @@ def _common(
         low, high, line = size.per_s, size.upper_per_s, size.line_per_s
         if not low or high is None or not line or low >= BELOW * line:
             return None
-        frame_weight = weight(size.frame_bytes)
+        frame_weight = 1.0 if more_bytes is None else 8.0 * (size.frame_bytes + more_bytes)
         bounds[size.frame_bytes] = frame_weight * low, frame_weight * high
         near += [size.frame_bytes] if high <= (1 + close) * low else []
-    if len(near) < SIZES or near[-1] < SPAN * near[0]:
+    if not any(runs_of(near)):
         return None
     most_passed = max(low for low, _ in bounds.values())
     least_failed = min(high for _, high in bounds.values())

@@ -11,6 +11,7 @@ from statistics import median
 
 from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
+from netlab.findings.rates import runs_of
 from netlab.findings.traffic import way
 from netlab.messages import Message, _
 from netlab.trial.record import grouped
@@ -459,9 +460,8 @@ STANDING_FRAMES, STANDING_RTT = 16, 2
 the round trip, and the ratio of the round trip to the shortest one. With such a queue,
 retransmissions cost TCP no throughput."""
 
-SAME_RATE, SIZES, SPAN = 0.05, 3, 4
-"""Frame rates are the same if they differ by at most ``SAME_RATE`` (a share), over at least
-``SIZES`` message sizes, of which the largest is at least ``SPAN`` times the smallest."""
+SAME_RATE = 0.05
+"""Frame rates are the same if they differ by at most this share."""
 
 BELOW = 0.95
 """Streams with equal frame rates count only below this share of their wire ceiling."""
@@ -593,14 +593,8 @@ def _same_rate(sizes: dict[int, list[StreamSample]]) -> Sequence[int]:
     """The longest run of neighbouring sizes that share a rate; empty if there is none."""
     order = sorted(sizes)
     rates = [median(sample.frames_per_s for sample in sizes[size]) for size in order]
-    runs = [
-        order[start:end]
-        for start in range(len(order))
-        for end in range(start + SIZES, len(order) + 1)
-        if order[end - 1] >= SPAN * order[start]
-        and max(rates[start:end]) <= (1 + SAME_RATE) * min(rates[start:end])
-    ]
-    return max(runs, key=len, default=[])
+    runs = (run for run in runs_of(order) if max(rates[run]) <= (1 + SAME_RATE) * min(rates[run]))
+    return max((order[run] for run in runs), key=len, default=[])
 
 
 def partial_traffic(
