@@ -326,22 +326,6 @@ FILLS = 0.98
 """A stream reaches the target, or the link's wire ceiling, if the throughput is at least this share
 of that rate."""
 
-_BUFFERS = {
-    "receive_buffer": (
-        _("the receive buffer of {host} allows at most {rate}, {bytes} per round trip"),
-        _("the receive buffer of {host} allows {rate}, a window of {bytes} per round trip"),
-        _("the receive buffer of {host} allows {least} to {most}"),
-        _("the window that {host} would announce is not recorded"),
-    ),
-    "send_buffer": (
-        _("the send buffer of {host} allows at most {rate}, {bytes} per round trip"),
-        _("the send buffer of {host} allows {rate}, {bytes} per round trip"),
-        _("the send buffer of {host} allows {least} to {most}"),
-        _("how much data {host} keeps in flight is not recorded"),
-    ),
-}
-"""Buffer → texts for what it allows: at most, probably, between two rates, and nothing known."""
-
 FORMULAS = {
     "formula_of_buffers": "rate = 8 x bytes on their way / round trip",
     "formula_of_loss": "one loss in 3 x window^2 packets, "
@@ -492,3 +476,20 @@ class _Candidate:
 
 def _rate(bit_per_s: float) -> str:
     return format_rate(float(f"{bit_per_s:.3g}"))
+
+
+_BUFFERS = {
+    "receive_buffer": (
+        _("the receive buffer of {host} allows at most {rate}, {bytes} per round trip"),
+        _("the receive buffer of {host} allows {rate}, a window of {bytes} per round trip"),
+        _("the receive buffer of {host} allows {least} to {most}"),
+        _("the window that {host} would announce is not recorded"),
+    ),
+    "send_buffer": (
+        _("the send buffer of {host} allows at most {rate}, {bytes} per round trip"),
+        _("the send buffer of {host} allows {rate}, {bytes} per round trip"),
+        _("the send buffer of {host} allows {least} to {most}"),
+        _("how much data {host} keeps in flight is not recorded"),
+    ),
+}
+"""Buffer → texts for what it allows: at most, probably, between two rates, and nothing known."""

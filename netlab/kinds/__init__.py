@@ -27,90 +27,53 @@ __all__ = [
     "ThroughputSearch",
 ]
 
+# A table: each row takes as few lines as possible.
+# fmt: off
 _KINDS = (
     KindOfTest(
-        name=_("stream"),
-        settings=Stream,
-        about="Messages one way, or both ways at once.",
-        subject=_("the throughput of streams"),
+        name=_("stream"), settings=Stream, about="Messages one way, or both ways at once.",
+        subject=_("the throughput of streams"), has_flows=True,
         summarised=("sender_cpu_s_per_gbit", "receiver_cpu_s_per_gbit"),
-        has_flows=True,
-        expects=frozenset({"throughput", "loss"}),
-        procedure="stream",
-    ),
+        expects=frozenset({"throughput", "loss"}), procedure="stream"),
     KindOfTest(
-        name=_("round_trip"),
-        settings=RoundTrip,
+        name=_("round_trip"), settings=RoundTrip,
         about="Requests from the client, answered by the server's mirror: latency.",
-        subject=_("the time of round trips"),
-        label=_("round trips"),
+        subject=_("the time of round trips"), label=_("round trips"),
         quantities={"rtt_mean_ns": time_of(_("mean round trip"), "rtt_mean_ns")},
-        summarised=("transactions_per_s",),
-        expects=frozenset({"round_trip", "loss"}),
-        columns="settings:OF_ROUND_TRIP",
-        procedure="exchange",
-    ),
+        summarised=("transactions_per_s",), expects=frozenset({"round_trip", "loss"}),
+        columns="settings:OF_ROUND_TRIP", procedure="exchange"),
     KindOfTest(
-        name=_("connect"),
-        settings=Connect,
+        name=_("connect"), settings=Connect,
         about="Transactions with a TCP connection each: the cost of connecting.",
-        subject=_("the time of TCP connections"),
-        label=_("connections"),
+        subject=_("the time of TCP connections"), label=_("connections"),
         quantities={"rtt_mean_ns": time_of(_("mean transaction"), "rtt_mean_ns")},
-        summarised=("transactions_per_s",),
-        expects=frozenset({"round_trip"}),
-        columns="settings:OF_CONNECT",
-        procedure="exchange",
-    ),
+        summarised=("transactions_per_s",), expects=frozenset({"round_trip"}),
+        columns="settings:OF_CONNECT", procedure="exchange"),
     KindOfTest(
-        name=_("payload_search"),
-        settings=PayloadSearch,
+        name=_("payload_search"), settings=PayloadSearch,
         about="The largest payload that travels in one frame, and the path's MTU.",
-        subject=_("the largest payload of one frame"),
-        label=_("payload search"),
-        quantities={
-            "payload_bytes": Quantity(
-                _("payload"), _("bytes"), 1, _("more"), _("less"), value_of("payload_bytes")
-            )
-        },
-        expects=frozenset({"payload"}),
-        columns="settings:COLUMNS",
-        procedure="payload_search",
-    ),
+        subject=_("the largest payload of one frame"), label=_("payload search"),
+        quantities={"payload_bytes": Quantity(
+            _("payload"), _("bytes"), 1, _("more"), _("less"), value_of("payload_bytes"))},
+        expects=frozenset({"payload"}), columns="settings:COLUMNS", procedure="payload_search"),
     KindOfTest(
-        name=_("throughput_search"),
-        settings=ThroughputSearch,
+        name=_("throughput_search"), settings=ThroughputSearch,
+        subject=_("the highest rate without loss"), label=_("highest rate without loss"),
         about="The highest rate that passes without loss (RFC 2544).",
-        subject=_("the highest rate without loss"),
-        label=_("highest rate without loss"),
-        quantities={
-            "frames_per_s": Quantity(
-                _("frames"), "1/s", 1, _("more"), _("fewer"), value_of("frames_per_s")
-            )
-        },
-        expects=frozenset({"frames"}),
-        columns="settings:COLUMNS",
-        procedure="throughput_search",
-    ),
+        quantities={"frames_per_s": Quantity(
+            _("frames"), "1/s", 1, _("more"), _("fewer"), value_of("frames_per_s"))},
+        expects=frozenset({"frames"}), columns="settings:COLUMNS", procedure="throughput_search"),
     KindOfTest(
-        name=_("latency_under_load"),
-        settings=LatencyUnderLoad,
+        name=_("latency_under_load"), settings=LatencyUnderLoad,
         about="Round trips before, during and after streams that fill the path.",
-        subject=_("the latency under a load"),
-        label=_("latency under load"),
-        quantities={
-            "increase_ns": Quantity(
-                _("increase of the round trip under load"),
-                *("ms", 1e6, _("larger"), _("smaller")),
-                value_of("increase_ns"),
-            )
-        },
-        summarised=("idle_rtt_p50_ns", "loaded_rtt_p50_ns"),
-        has_flows=True,
-        columns="settings:COLUMNS",
-        procedure="latency_under_load",
-    ),
+        subject=_("the latency under a load"), label=_("latency under load"),
+        quantities={"increase_ns": Quantity(
+            _("increase of the round trip under load"),
+            "ms", 1e6, _("larger"), _("smaller"), value_of("increase_ns"))},
+        summarised=("idle_rtt_p50_ns", "loaded_rtt_p50_ns"), has_flows=True,
+        columns="settings:COLUMNS", procedure="latency_under_load"),
 )
+# fmt: on
 
 KINDS: Mapping[str, KindOfTest] = {kind.name: kind for kind in _KINDS}
 SETUPS: Mapping[str, type[Setup]] = {name: kind.settings for name, kind in KINDS.items()}
