@@ -148,19 +148,14 @@ def without_timestamps(series: Iterable[Series], *, imported: bool) -> tuple[Fin
     return tuple(filter(None, (_without(one_series, tolerance) for one_series in series)))
 
 
-def above_any(
-    series: Iterable[Series], link: Link | None, *, imported: bool
-) -> tuple[Finding, ...]:
+def above_any(series: Iterable[Series], link: Link | None, *, imported: bool) -> Iterator[Finding]:
     """Findings about figures above the link's ceiling for every message length. Only series whose
     message length is not known are judged.
     """
-    if link is None:
-        return ()
     tolerance = ethernet.above_tolerance(imported=imported)
-    findings = []
     for one_series in series:
         group = one_series.group
-        if one_series.test != "stream" or group.message_bytes is not None:
+        if link is None or one_series.test != "stream" or group.message_bytes is not None:
             continue
         version = ethernet.ip_version_of(one_series.points[0].settings)
         highest = ethernet.ceiling_bit_per_s(
@@ -177,8 +172,7 @@ def above_any(
         if above:
             most = max(map(_middle, above))
             figures = {"throughput_bit_per_s": most, "highest_ceiling_bit_per_s": highest}
-            findings.append(finding(Kind.ABOVE_WIRE_RATE, group, _cells(above), figures))
-    return tuple(findings)
+            yield finding(Kind.ABOVE_WIRE_RATE, group, _cells(above), figures)
 
 
 def _fall(series: Series, explained: Collection[str]) -> Finding | None:
@@ -242,11 +236,12 @@ def _cells(points: Iterable[Point]) -> tuple[str, ...]:
     return tuple(point.cell for point in points)
 
 
-def outliers(series: Iterable[Series]) -> tuple[Finding, ...]:
+def outliers(series: Iterable[Series]) -> Iterator[Finding]:
     """One finding per outlying cell of a series, per step of adjacent cells, and per cell with
     outlying trials.
     """
-    return tuple(result for one_series in series for result in _of(one_series))
+    for one_series in series:
+        yield from _of(one_series)
 
 
 def outliers_of(series: Series) -> tuple[tuple[Outlier, Point], ...]:
@@ -364,7 +359,7 @@ def buffers(series: Iterable[Series]) -> tuple[Finding, ...]:
     )
 
 
-def _reported(series: Sequence[Series], suffix: str, kind: Kind) -> list[Finding]:
+def _reported(series: Sequence[Series], suffix: str, kind: Kind) -> Iterator[Finding]:
     """One finding per pairing about requested buffers that a host reports as changed: ``suffix`` is
     ``capped`` or ``doubled``.
     """
@@ -376,7 +371,6 @@ def _reported(series: Sequence[Series], suffix: str, kind: Kind) -> list[Finding
             if 1 in point.of_flow(f"{end}_{side}_buffer_{suffix}"):
                 cells[pairing][point.cell] = point
                 ends_of[pairing][end] = None
-    findings = []
     for pairing, points in cells.items():
         requested = [point.buffer_bytes or 0 for point in points.values()]
         sizes = [size for point in points.values() for size in _effective(point).values()]
@@ -386,8 +380,7 @@ def _reported(series: Sequence[Series], suffix: str, kind: Kind) -> list[Finding
             "most_effective_bytes": max(sizes, default=None),
         }
         words = {"ends": ", ".join(ends_of[pairing])}
-        findings.append(finding(kind, Group(pairing), tuple(points), figures, words))
-    return findings
+        yield finding(kind, Group(pairing), tuple(points), figures, words)
 
 
 def _effective(point: Point) -> Mapping[str, int]:
@@ -401,9 +394,8 @@ def _effective(point: Point) -> Mapping[str, int]:
     return sizes_of
 
 
-def _same_points(series: Sequence[Series]) -> list[Finding]:
+def _same_points(series: Sequence[Series]) -> Iterator[Finding]:
     """Cells of a series with the same effective buffers, although the requested sizes differ."""
-    findings = []
     for one_series in series:
         by_size: dict[tuple[tuple[str, int], ...], list[Point]] = defaultdict(list)
         for point in one_series.on_axis:
@@ -419,9 +411,8 @@ def _same_points(series: Sequence[Series]) -> list[Finding]:
                     "most_asked_bytes": max(requested),
                     "effective_bytes": max(size for _, size in sizes),
                 }
-                group, kind = one_series.group, Kind.SOCKET_BUFFER_SAME
-                findings.append(finding(kind, group, _cells(points), figures))
-    return findings
+                cells = _cells(points)
+                yield finding(Kind.SOCKET_BUFFER_SAME, one_series.group, cells, figures)
 
 
 def _no_effect(series: Series) -> Finding | None:
@@ -457,7 +448,7 @@ def _middles(points: Iterable[Point]) -> list[float]:
     return [value for point in points if (value := point.middle) is not None]
 
 
-def fragmented(series: Iterable[Series], link: Link | None) -> tuple[Finding, ...]:
+def fragmented(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
     """One finding per message size, IP version and MTU, for all senders together: fragmentation
     depends on the link.
 
@@ -475,7 +466,6 @@ def fragmented(series: Iterable[Series], link: Link | None) -> tuple[Finding, ..
             mtu = min(mtus, default=None if link is None else link.mtu_bytes)
             if mtu is not None and not point.same_host:
                 cells[size, ethernet.ip_version_of(point.settings), mtu][point.cell] = None
-    findings = []
     for (size, version, mtu), keys in cells.items():
         pieces: tuple[int, ...] = ()
         with suppress(ValueError):
@@ -490,8 +480,7 @@ def fragmented(series: Iterable[Series], link: Link | None) -> tuple[Finding, ..
                 "ip_version": version,
             }
             group = Group(protocol="UDP", message_bytes=size)
-            findings.append(finding(Kind.FRAGMENTED, group, tuple(keys), figures))
-    return tuple(findings)
+            yield finding(Kind.FRAGMENTED, group, tuple(keys), figures)
 
 
 AXES = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -19,7 +19,7 @@ FAR = 2.0
 its own median."""
 
 
-def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> tuple[Finding, ...]:
+def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> Iterator[Finding]:
     """Findings about pairings with less than half of the throughput of the other direction.
 
     The directions are compared with the same settings: by the median over the socket buffers that
@@ -27,7 +27,6 @@ def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> tuple[Fi
     calls slow. If all compared cells of the slower direction are among them, there is no finding.
     """
     groups = {one_series.group: one_series for one_series in series if one_series.test == "stream"}
-    findings = []
     for group, slower in groups.items():
         faster = groups.get(replace(group, pairing=_turned(group.pairing)))
         if faster is None or faster is slower:
@@ -43,17 +42,11 @@ def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> tuple[Fi
             median([side[size].middle or 0 for size in sizes])
             for side in (slower_points, faster_points)
         )
-        if more > FAR * less and not all(slower_points[size].cell in of_mesh for size in sizes):
-            findings.append(
-                finding(
-                    Kind.ONE_WAY,
-                    group,
-                    tuple(slower_points[size].cell for size in sizes),
-                    {"throughput_bit_per_s": less, "other_bit_per_s": more, "ratio": more / less},
-                    {"against": _turned(group.pairing)},
-                )
-            )
-    return tuple(findings)
+        cells = tuple(slower_points[size].cell for size in sizes)
+        if more > FAR * less and not all(cell in of_mesh for cell in cells):
+            figures = {"throughput_bit_per_s": less, "other_bit_per_s": more, "ratio": more / less}
+            words = {"against": _turned(group.pairing)}
+            yield finding(Kind.ONE_WAY, group, cells, figures, words)
 
 
 def _turned(pairing: str) -> str:
@@ -61,7 +54,7 @@ def _turned(pairing: str) -> str:
     return named(client, server) if is_by_name(pairing) else client + server
 
 
-def missing(run: Run) -> tuple[Finding, ...]:
+def missing(run: Run) -> Iterator[Finding]:
     """One finding per pairing, protocol and reason: failed trials, cells without any result."""
     with_result = {cell for (cell, _), r in run.latest.items() if r.status is Status.OK}
     blanks: dict[tuple[Group, Kind, str], list[PlannedCell]] = {}
@@ -74,7 +67,6 @@ def missing(run: Run) -> tuple[Finding, ...]:
             reason = "not-measured-yet" if record is None else record.reason or "no-reason-given"
             kind = Kind.NO_RESULT_TRIALS if failed else Kind.NO_RESULT_CELLS
             blanks.setdefault((group, kind, reason), []).append(cell)
-    findings = []
     for (group, kind, reason), cells in blanks.items():
         keys = tuple(dict.fromkeys(cell.key for cell in cells))
         sizes = {cell.settings.get("message_bytes") for cell in cells}
@@ -82,11 +74,10 @@ def missing(run: Run) -> tuple[Finding, ...]:
         all_cells = len(cells_of_group[group])
         figures = {"cells": len(keys), "of_cells": all_cells, "trials": len(cells)}
         words = {"reason": reason, "message_bytes": ", ".join(map(str, numbers))}
-        findings.append(finding(kind, group, keys, figures, words))
-    return tuple(findings)
+        yield finding(kind, group, keys, figures, words)
 
 
-def fewer_cells(series: Iterable[Series]) -> tuple[Finding, ...]:
+def fewer_cells(series: Iterable[Series]) -> Iterator[Finding]:
     """One finding per column whose mean covers fewer cells than the mean of another column.
 
     Columns are compared if they have the same test, protocol, direction and buffer sizes. A column
@@ -98,7 +89,6 @@ def fewer_cells(series: Iterable[Series]) -> tuple[Finding, ...]:
         levels = frozenset(point.buffer_bytes for point in one.points)
         return one.test, one.group.protocol, one.group.flow, levels
 
-    findings = []
     for neighbours in grouped(series, place_of).values():
         most = max(len(one_series.measured) for one_series in neighbours)
         for one_series in neighbours:
@@ -106,8 +96,7 @@ def fewer_cells(series: Iterable[Series]) -> tuple[Finding, ...]:
             if 0 < cells < most:
                 without = tuple(point.cell for point in one_series.points if not point.values)
                 figures = {"cells": cells, "most_cells": most, "of_cells": len(one_series.points)}
-                findings.append(finding(Kind.FEWER_CELLS, one_series.group, without, figures))
-    return tuple(findings)
+                yield finding(Kind.FEWER_CELLS, one_series.group, without, figures)
 
 
 TOLERANCE = 0.02
@@ -191,7 +180,7 @@ _Level = tuple[Group, int | None]
 all pairings."""
 
 
-def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
+def unrepeated(series: Iterable[Series]) -> Iterator[Finding]:
     """One finding for every two pairings and each protocol, if each stream cell has one trial.
 
     The pairing that comes later in the plan is compared with the earlier pairing. The evidence is
@@ -207,13 +196,12 @@ def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
         of_pairing = figures.setdefault(one_series.group.pairing, {})
         for point in one_series.measured:
             if len(point.records) != 1 or point.same_host:
-                return ()
+                return
             if point.values[0] > 0:  # otherwise nothing arrived: there is no ratio to it
                 level = (replace(one_series.group, pairing=""), point.buffer_bytes)
                 of_pairing[level] = (point.cell, point.values[0])
     if len(figures) > MAX_PAIRINGS:
-        return ()
-    findings = []
+        return
     for earlier, later in combinations(figures, 2):
         old, new = figures[earlier], figures[later]
         for protocol, levels in grouped(new, lambda level: level[0].protocol).items():
@@ -239,5 +227,4 @@ def unrepeated(series: Iterable[Series]) -> tuple[Finding, ...]:
                     "most_ratio": max(ratios),
                 }
                 group, words = Group(later, protocol), {"against": earlier}
-                findings.append(finding(Kind.CANNOT_TELL, group, tuple(cells), evidence, words))
-    return tuple(findings)
+                yield finding(Kind.CANNOT_TELL, group, tuple(cells), evidence, words)

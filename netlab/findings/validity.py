@@ -50,7 +50,7 @@ def links(
     of_hosts: Collection[str],
     slower_links: Collection[str] = (),
     of_mesh: Collection[str] = (),
-) -> tuple[Finding, ...]:
+) -> Iterator[Finding]:
     """One finding per pairing whose best share of the ceiling is at most about a tenth, or matches
     another lower rate that links negotiate.
 
@@ -59,7 +59,7 @@ def links(
     ``slower_links``: pairings that already have a finding about a slower link.
     """
     if link is None:
-        return ()
+        return
     pairings: dict[str, list[tuple[float, Point, int]]] = {}
     for one_series in series:
         size = one_series.group.message_bytes
@@ -70,7 +70,7 @@ def links(
                 share = max(point.values) / point.highest_ceiling
                 pairings.setdefault(one_series.group.pairing, []).append((share, point, size))
     best = {pairing: max(share for share, _, _ in points) for pairing, points in pairings.items()}
-    rate, findings = link.rate_bit_per_s, []
+    rate = link.rate_bit_per_s
     for pairing, points in pairings.items():
         _, at_best, _ = max(points, key=lambda point: point[0])
         large = any(size >= LARGE_MESSAGE_BYTES for _, _, size in points)
@@ -96,8 +96,7 @@ def links(
             ),
         }
         cells = tuple(dict.fromkeys(point.cell for _, point, _ in points))
-        findings.append(finding(Kind.LINK_FAR_BELOW, Group(pairing), cells, figures))
-    return tuple(findings)
+        yield finding(Kind.LINK_FAR_BELOW, Group(pairing), cells, figures)
 
 
 def hosts(

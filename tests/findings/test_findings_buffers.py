@@ -200,7 +200,7 @@ def test_an_outlier_within_1_percent_counts_as_a_normal_buffer_size() -> None:
 
 
 def cut(*runs: Analysis, link: Any = LINK) -> tuple[Finding, ...]:
-    return fragmented(joined(*runs), link)
+    return tuple(fragmented(joined(*runs), link))
 
 
 def udp_run(size: int, pairing: str = "LL", **more: Any) -> Analysis:

@@ -54,7 +54,7 @@ def told(cells: int, of_cells: int, trials: int, reason: str, sizes: str = "64")
 
 def test_a_run_with_a_result_in_each_cell_has_no_missing_cells() -> None:
     a, b = cell("a"), cell("b")
-    assert missing(run_of(plan_of([a, b]), [ok(a), ok(b)])) == ()
+    assert [*missing(run_of(plan_of([a, b]), [ok(a), ok(b)]))] == []
 
 
 def test_missing_cells_are_grouped_by_pairing_protocol_and_reason() -> None:
@@ -115,7 +115,7 @@ def test_a_missing_cells_finding_lists_each_message_size_once_and_in_order() -> 
     assert sizes_finding.words["message_bytes"] == "64, 1500, 9000"
     assert (sizes_finding.evidence["cells"], sizes_finding.evidence["trials"]) == (4, 4)
     odd = [cell("a", size="auto"), PlannedCell("b", "LL", "connect", {})]
-    without = missing(run_of(plan_of(odd), []))
+    without = [*missing(run_of(plan_of(odd), []))]
     assert [finding.words["message_bytes"] for finding in without] == ["", ""]
     assert [finding.group for finding in without] == [Group("LL", "TCP"), Group("LL", "")]
 
@@ -144,7 +144,7 @@ def column(
 def fewer(*columns: tuple[list[PlannedCell], list[Record]]) -> list[tuple[str, dict[str, float]]]:
     cells = [cell for cells, _ in columns for cell in cells]
     records = [record for _, records in columns for record in records]
-    findings = fewer_cells(series_of(run_of(plan_of(cells), records)))
+    findings = [*fewer_cells(series_of(run_of(plan_of(cells), records)))]
     assert {finding.kind for finding in findings} <= {Kind.FEWER_CELLS}
     return [(str(finding.group), dict(finding.evidence)) for finding in findings]
 

@@ -18,9 +18,8 @@ from netlab.findings.series import series_of
 
 
 def on_axis(figures: Sequence[float | None], **more: Any) -> tuple[Finding, ...]:
-    return outliers(
-        series_of(measured(dict(zip(SIZES, ([f] for f in figures), strict=False)), **more))
-    )
+    run = measured(dict(zip(SIZES, ([f] for f in figures), strict=False)), **more)
+    return tuple(outliers(series_of(run)))
 
 
 SIZES = [(16 + 4 * at) * KIB for at in range(16)]
@@ -79,7 +78,7 @@ def test_a_series_without_a_stated_socket_buffer_has_no_outlier() -> None:
     run = measured({SIZES[0]: [92.0]})
     tuned = replace(run.plan.cells[0], settings=stream())
     records = [replace(record, settings=tuned.settings) for record in run.records]
-    assert outliers(series_of(run_of(replace(run.plan, cells=(tuned,)), records))) == ()
+    assert [*outliers(series_of(run_of(replace(run.plan, cells=(tuned,)), records)))] == []
 
 
 def test_adjacent_cells_that_deviate_alike_are_one_step_finding() -> None:
@@ -119,7 +118,7 @@ def test_a_cell_with_automatic_buffers_is_not_judged_as_an_outlier() -> None:
         values={**run.records[0].values, "throughput_bit_per_s": 10e6},
     )
     tuned_run = run_of(replace(run.plan, cells=(*run.plan.cells, tuned)), (*run.records, record))
-    assert outliers(series_of(tuned_run)) == ()
+    assert [*outliers(series_of(tuned_run))] == []
     (only,) = series_of(tuned_run)
     assert [point.buffer_bytes for point in only.points] == [*SIZES[:8], None]
     assert [point.buffer_bytes for point in only.on_axis] == SIZES[:8]

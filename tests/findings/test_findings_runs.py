@@ -55,7 +55,7 @@ def made(*points: Any, link: Link | None = None) -> Analysis:
 
 
 def undecided(*points: Any) -> tuple[Finding, ...]:
-    return unrepeated(series_of(made(*points)))
+    return tuple(unrepeated(series_of(made(*points))))
 
 
 def test_pairings_with_single_trials_are_compared_by_the_means_of_their_common_cells() -> None:

@@ -178,7 +178,7 @@ def clean(**more: Any) -> Analysis:
     return measured(dict(zip(BUFFERS, trials, strict=True)), **more)
 
 
-def of(findings: Sequence[Finding], kind: Kind) -> list[Finding]:
+def of(findings: Iterable[Finding], kind: Kind) -> list[Finding]:
     return [finding for finding in findings if finding.kind is kind]
 
 
