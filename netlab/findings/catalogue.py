@@ -23,8 +23,7 @@ __all__ = ["Kind", "expect_words", "kinds_of_streams", "kinds_of_tests", "words_
 # This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
-warning(
-    "facts-changed",
+warning("facts-changed",
     _("its system or its settings changed during the run: {facts} and {more_facts} more"),
     _("its system or its settings changed during the run: {facts}"), rule="validity:hosts", rank=6,
     advice=_("the trials before and after the change were measured on a host in different states: "
@@ -32,8 +31,7 @@ warning(
     section=RUN, condition="a property of a host had more than one value during the run. The rule "
         "compares properties that change only if somebody changes or restarts the host, such as "
         "the kernel, the buffer limits or the interface")
-warning(
-    "interface", section=RUN,
+warning("interface", section=RUN,
     condition="a host measured over a cable, and its interface is slower than the stated link "
         "(`speed`), has another MTU (`mtu`), or runs at half duplex (`duplex`)",
     values={
@@ -48,28 +46,23 @@ warning(
         "duplex": value(
             _("{interface} runs at half duplex"), rank=5,
             advice=_("let both ends negotiate, or set both to full duplex"))})
-note(
-    "virtual-machine", _("virtual machines under {hypervisor}: {hosts}"),
+note("virtual-machine", _("virtual machines under {hypervisor}: {hosts}"),
     advice=_("these hosts share their CPUs and clocks with other machines"),
     section=RUN, condition="one or more hosts run under a hypervisor. There is one finding for all "
         "hosts under the same hypervisor")
 # The rule of "mtu-mismatch/stream" also makes the findings "above-ceiling…".
-warning(
-    "mtu-mismatch/stream",
+warning("mtu-mismatch/stream",
     _("the path carries packets of {path_mtu_bytes} bytes, but the matrix states an MTU of "
-        "{link_mtu_bytes}"),
-    rule="validity:doubts", figures=("path_mtu_bytes", "link_mtu_bytes"),
+        "{link_mtu_bytes}"), rule="validity:doubts", figures=("path_mtu_bytes", "link_mtu_bytes"),
     advice=_("state the MTU that the path has, or set it"),
     section=DOUBTFUL, condition="in more than half of a cell's trials, the path MTU that the "
         "sender's system knows is smaller than the MTU of the stated link")
-warning(
-    "congestion-differs",
+warning("congestion-differs",
     _("the senders use different congestion controls, which the matrix does not set ({controls})"),
     advice=_("set `congestion` in the matrix, so that all senders use the same"),
     section=DOUBTFUL, condition="TCP senders used different congestion controls in cells for which "
         "the matrix does not set `congestion`")
-warning(
-    "interruption", section=DOUBTFUL,
+warning("interruption", section=DOUBTFUL,
     condition="[data stopped](#when-data-stop): `final`, in the attempt that counts (of several "
         "trials, the one in which data stopped for the longest time); `earlier`, only in an "
         "earlier attempt at the trial; `one-stream`, in one of several streams for at least that "
@@ -93,11 +86,9 @@ warning(
                 "cable")),
         "one-stream": value(
             _("one of {streams} streams had no data for {stopped_ns} of {window_ns}, while other "
-                "streams had data"),
-            rule="over_time:silent_streams", severity="note", rank=77,
+                "streams had data"), rule="over_time:silent_streams", severity="note", rank=77,
             advice=_("check how the streams share the path, and whether the path loses packets"))})
-warning(
-    "host-delay", rule="over_time:delayed_trials", section=DOUBTFUL,
+warning("host-delay", rule="over_time:delayed_trials", section=DOUBTFUL,
     condition="`process`: the process of the probe at one end did not run during at least "
         "{over_time.STALLED:%} of the window: the sum of the delays of at least 20 ms of a timer "
         "that wakes it every 20 ms. This and the CPU time of its busiest thread are at most "
@@ -116,8 +107,7 @@ warning(
             _("{cause} for {steal_share} of the time"), rank=9,
             advice=_("measure on hosts that do not share their CPUs, or let `quiet` in the matrix "
                 "repeat such trials"))})
-warning(
-    "off-rate", rank=10, section=DOUBTFUL,
+warning("off-rate", rank=10, section=DOUBTFUL,
     condition="`less`: a paced sender left out messages that were due, and sent less than "
         "{stream_limits.OFFERED:%} of the offered rate, while throughput was below "
         "{stream_limits.FILLED:%} of the wire ceiling. `more`: within the window of a paced stream "
@@ -136,8 +126,7 @@ warning(
                 "includes delayed messages"),
             advice=_("the figure includes data that waited in a queue: find what delayed the data, "
                 "then repeat such trials"))})
-warning(
-    "clock", section=DOUBTFUL,
+warning("clock", section=DOUBTFUL,
     condition="`step`: at one end of a stream or of round trips, the difference between the wall "
         "clock and the monotonic clock changed by more than 0.5 s during a trial. `rate`: in more "
         "than half of a cell's trials, a host's monotonic clock, which time synchronisation "
@@ -146,14 +135,12 @@ warning(
         "step": value(
             _("its clock jumped by {clock_step_ns} during a trial"),
             rule="validity:clock_steps_of_round_trips", rank=7,
-            advice=_("something set the clock during the trial: prevent that, then measure "
-                "again")),
+            advice=_("something set the clock during the trial: prevent that, then measure again")),
         "rate": value(
             _("time synchronisation changed the rate of its clock by {clock_ppm}"),
             advice=_("time synchronisation is correcting the clock: wait until the clock is right, "
                 "then measure again"))})
-note(
-    "other-load",
+note("other-load",
     _("other work used its CPUs: at worst, the test waited for a CPU {waited} of the time, and "
         "{stolen} of the CPU time went to other machines"),
     _("other work used its CPUs: at worst, the test waited for a CPU {waited} of the time"),
@@ -169,8 +156,7 @@ note(
     advice=_("set the governor or the power plan to performance before measuring"),
     section=DOUBTFUL, condition="the CPU governor, the power plan or the interface (EEE) saves "
         "power")
-warning(
-    "off-time",
+warning("off-time",
     _("{trials} of {all_trials} took {shortest_s} to {longest_s} instead of {asked_s}"),
     _("trials took {shortest_s} to {longest_s} instead of {asked_s} ({source})"),
     rule="runs:off_time", rank=64,
@@ -179,19 +165,17 @@ warning(
         "more than {runs.TOLERANCE:%} of it plus the longest gap between messages (in round trips: "
         "the longest round trip plus the time-out of a request). Also stated if an imported "
         "document states a difference of more than {runs.TOLERANCE:%} for its trials")
-warning(
-    "deviation", section=RUN,
-    condition="the *scale* of some figures is the largest of {stats.TO_DEVIATION} times "
-        "their median absolute deviation, 1 % of their median, and 3 print steps (units of the "
-        "last digit in an imported table). `cell`: the median of a cell differs from that of its "
-        "*neighbours*, the {stats.NEIGHBOURS} nearest other cells along the axis of socket "
-        "buffers (at least {stats.LEAST_NEIGHBOURS}), by more than "
-        "{stats.AXIS_LIMIT} times their scale (Hampel’s identifier with a minimum for the "
-        "scale). `step`: two or more adjacent cells do so in the same direction by more than "
-        "{stats.STEP_LIMIT} times the scale, so they confirm each other. `trial`: of at "
-        "least {stats.LEAST_SIBLINGS} trials of a cell, one differs from their median by "
-        "more than {stats.SIBLINGS_LIMIT} times their scale (modified z score; Iglewicz "
-        "and Hoaglin 1993)",
+warning("deviation", section=RUN,
+    condition="the *scale* of some figures is the largest of {stats.TO_DEVIATION} times their "
+        "median absolute deviation, 1 % of their median, and 3 print steps (units of the last "
+        "digit in an imported table). `cell`: the median of a cell differs from that of its "
+        "*neighbours*, the {stats.NEIGHBOURS} nearest other cells along the axis of socket buffers "
+        "(at least {stats.LEAST_NEIGHBOURS}), by more than {stats.AXIS_LIMIT} times their scale "
+        "(Hampel’s identifier with a minimum for the scale). `step`: two or more adjacent cells do "
+        "so in the same direction by more than {stats.STEP_LIMIT} times the scale, so they confirm "
+        "each other. `trial`: of at least {stats.LEAST_SIBLINGS} trials of a cell, one differs "
+        "from their median by more than {stats.SIBLINGS_LIMIT} times their scale (modified z "
+        "score; Iglewicz and Hoaglin 1993)",
     values={
         "cell": value(
             _("{value} at a socket buffer of {socket_buffer} is an outlier; its neighbours have "
@@ -211,8 +195,7 @@ warning(
             _("{which_trial} is an outlier: {value}; the others have {expected} ({means})"),
             severity="note", rank=71,
             advice=_("check what happened at that time of the run; use the median"))})
-note(
-    "wire-ceiling",
+note("wire-ceiling",
     says=(_("at the wire’s limit, within {margin} of {ceiling_bit_per_s}, {in_cells}"),
         _("at the wire’s limit, within {margin} of {ceiling_bit_per_s}"),
         _("at the wire’s limit, within {margin} of the wire ceiling, {in_cells}"),
@@ -222,11 +205,9 @@ note(
         "({stream_limits.FILLED_BOTH_WAYS:%} with data both ways), and is not above the ceiling as "
         "`above-wire/rate` defines it. If this holds for every trial of every cell, the sentence "
         "says \"in every cell\". Otherwise the sentence has the number of the cells or trials for "
-        "which it holds",
-    rank=61, limit=_("the wire"), explains=False,
+        "which it holds", rank=61, limit=_("the wire"), explains=False,
     advice=_("the link carries no more with messages of this size"))
-warning(
-    "above-wire", rule="buffers:above_any", figures=("highest_ceiling_bit_per_s",),
+warning("above-wire", rule="buffers:above_any", figures=("highest_ceiling_bit_per_s",),
     section=DOUBTFUL,
     condition="in more than half of a cell's trials throughput is above the wire ceiling, by more "
         "than 0.1 % (0.2 % in imported tables) plus its uncertainty (with `coarse`: the largest "
@@ -252,21 +233,17 @@ warning(
                 "much ({way})"), rank=1,
             advice=_("measure the same cells with netprobe: its figures show which of the two is "
                 "wrong"))})
-note(
-    "one-way",
+note("one-way",
     _("{throughput_bit_per_s}, but {against} has {other_bit_per_s}: {ratio} times as much in "
-        "the other direction"),
-    rule="runs:one_way", rank=66,
+        "the other direction"), rule="runs:one_way", rank=66,
     advice=_("compare the two ends: operating system, driver, connection"),
     section=RUN, condition="a pairing carries less than half of what the same two ends carry in "
         "the other direction. The rule compares the medians over the socket buffer sizes that were "
         "measured in both directions. Not stated if findings `mesh-limit/host`, `mesh-limit/pair` "
         "or `mesh-limit/mesh` already name all compared cells of the slower direction")
-note(
-    "unexplained-fall",
+note("unexplained-fall",
     _("throughput falls from {expected} to {least} at socket buffers of {buffer} and larger; "
-        "nothing recorded explains it"),
-    rule="buffers:falls", rank=62,
+        "nothing recorded explains it"), rule="buffers:falls", rank=62,
     advice=_("nothing recorded shows the cause: measure again with the counters of both hosts"),
     section=RUN, condition="at least {buffers.LEAST_FULL} cells of a column are *full*: they reach "
         "{stream_limits.FILLED:%} of the wire ceiling ({stream_limits.FILLED_BOTH_WAYS:%} with "
@@ -274,8 +251,7 @@ note(
         "than all of these, and each is below their median by more than {stats.STEP_LIMIT} "
         "times the scale (that of `deviation/cell`, from the full cells). No rule finds the limit "
         "of any further cell")
-note(
-    "no-timestamps",
+note("no-timestamps",
     _("{throughput_bit_per_s} is consistent with TCP without timestamps (wire ceiling "
         "{ceiling_without_bit_per_s}; with timestamps {ceiling_with_bit_per_s}); the TCP "
         "options are not recorded"),
@@ -285,8 +261,7 @@ note(
         "without timestamps in none, by more than 0.1 % (0.2 % in imported tables). Timestamps "
         "take 12 bytes of each segment (RFC 7323, section 3). Not stated for cells of another tool "
         "(`engine`), because its way of counting may be the cause")
-note(
-    "socket-buffer", rule="buffers:buffers", section=RUN,
+note("socket-buffer", rule="buffers:buffers", section=RUN,
     condition="`capped`, `doubled`: the system of an end reported that it made a requested socket "
         "buffer smaller, or doubled it (Linux, `socket(7)`). `same`: cells have different "
         "requested buffers, but all four effective ones are the same. `no-effect`: at least "
@@ -312,8 +287,7 @@ note(
         "doubled": value(
             _("socket buffers of {asked} were doubled by the system {of_ends}"), leads=False,
             advice=_("compare the buffers of two systems by their effective sizes"))})
-note(
-    "fragmented",
+note("fragmented",
     _("each message is sent as {fragments} fragments at an MTU of {mtu_bytes} bytes; messages "
         "of up to {largest_whole_message_bytes} bytes fit one frame"),
     rule="buffers:fragmented", rank=75,
@@ -321,8 +295,7 @@ note(
         "one frame"),
     section=RUN, condition="a UDP message does not fit into one frame of the path. The finding has "
         "the length of the longest message that fits")
-note(
-    "cannot-tell",
+note("cannot-tell",
     _("{pairing} against {against}, {protocol}: no verdict, because each cell has one trial "
         "(n = 1); the column means differ by {difference} Mbit/s"),
     rule="runs:unrepeated", rank=63, says_of_what=True,
@@ -330,8 +303,7 @@ note(
     section=RUN, condition="every cell with streams has one trial, so no statistical test can show "
         "whether two pairings differ. Not stated if there are more than six pairings, or if "
         "pairings are named by host names instead of letters")
-warning(
-    "loss", rule="stream_rules:lost", rank=56, section=LOST,
+warning("loss", rule="stream_rules:lost", rank=56, section=LOST,
     condition="messages were lost. `socket`, `backlog` (softnet), `interface`, `queue`: the drops "
         "that both hosts counted there are at least half of the loss, and more than in any other "
         "place. Drops that may belong to the other direction, or to a protocol without a handler, "
@@ -377,17 +349,13 @@ warning(
             _("{lost_messages} of {sent_messages} messages lost at an unknown place"),
             _("messages lost at an unknown place"), rank=58, leads=False,
             advice=_("watch both hosts with their systems' own tools while you measure again"))})
-note(
-    "sent-again",
-    _("{segments} sent again: {at_host} dropped {frames_here} {place}"),
+note("sent-again", _("{segments} sent again: {at_host} dropped {frames_here} {place}"),
     _("{segments} sent again, lost {place}: both hosts count all their drops, and {few_here}"),
-    _("{segments} sent again, lost {place}: both hosts count all their drops, and there were "
-        "none"),
+    _("{segments} sent again, lost {place}: both hosts count all their drops, and there were none"),
     _("{segments} sent again; the place of the loss is unknown"), rank=78, leads=False,
     advice=_("TCP needs a few losses to find the rate of the path; many cost throughput"),
     section=LOST, condition="TCP sent segments again; the place is found as for `loss`")
-warning(
-    "no-result", section=RUN,
+warning("no-result", section=RUN,
     condition="some trials of cells failed, or cells have no result at all; with the reason",
     values={
         "trials": value(
@@ -398,10 +366,8 @@ warning(
             _("{cells} of {all_cells} have no result (messages of {of_bytes}): {why}"),
             _("{cells} of {all_cells} have no result: {why}"), severity="note", rank=73,
             advice=_("blank cells are not part of any mean"))})
-note(
-    "fewer-cells", _("its mean includes {counted_cells}, but the means next to it include "
-    "{most_cells}"),
-    rule="runs:fewer_cells", rank=74,
+note("fewer-cells", _("its mean includes {counted_cells}, but the means next to it include "
+    "{most_cells}"), rule="runs:fewer_cells", rank=74,
     advice=_("compare the means of those cells that both columns have"),
     section=RUN, condition="the mean of a column includes fewer cells than the mean of another "
         "column with the same test, protocol, direction and buffer sizes")

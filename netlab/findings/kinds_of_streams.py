@@ -15,8 +15,7 @@ from netlab.messages import _
 # This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
-note(
-    "target", rule="distance:at_a_distance", section=AT_A_DISTANCE,
+note("target", rule="distance:at_a_distance", section=AT_A_DISTANCE,
     condition="`fails`: one of five limits is below the `target`. A socket buffer, or the largest "
         "that auto-tuning may choose (tcp_rmem, tcp_wmem): at most all of it is in flight per "
         "round trip, of a Linux send buffer {distance.SENT_MOST:%} without `tso` and `gso`. A "
@@ -44,8 +43,7 @@ note(
             _("{target_bit_per_s} over TCP at {target_rtt_ns} is undecided: {doubts}"), rank=65,
             advice=_("send for longer, or with larger socket buffers, so that the records "
                 "decide"))})
-warning(
-    "cpu-bound", of_host=True, section=BOTTLENECK,
+warning("cpu-bound", of_host=True, section=BOTTLENECK,
     condition="`sender`: the one, unpaced stream kept its sending thread on a CPU for at least "
         "{stream_rules.ON_CPU:%} of the window; it waited for a CPU for less than "
         "{stream_rules.WAITED:%}, and for anything else for less than {stream_rules.WAITED:%} "
@@ -70,10 +68,8 @@ warning(
             figures=("queue_full_share", "useful_share", "receiver_thread_share"),
             advice=_("the receiver limits the figure: use larger messages, more streams or a "
                 "faster CPU"))})
-warning(
-    "sender-call-rate",
-    _("{calls_per_s} calls a second, median {send_call_median_ns} (90th percentile "
-        "{uneven_p90})"),
+warning("sender-call-rate",
+    _("{calls_per_s} calls a second, median {send_call_median_ns} (90th percentile {uneven_p90})"),
     _("{calls_per_s} calls a second, each takes {send_call_median_ns}"),
     limit=_("the sender’s call rate"),
     figures=(*("calls_per_s", "send_call_median_ns", "send_call_p90_ns", "in_calls_share"),
@@ -84,8 +80,7 @@ warning(
         "the window, and at least half of it without the longest {1-derived.ORDINARY:%} of the "
         "calls. The send buffer holds at least eight messages; at least nine of ten samples (of at "
         "least eight) had room for the next one. Over UDP also as for `cpu-bound/sender`")
-warning(
-    "cpu-wait", of_host=True, section=BOTTLENECK,
+warning("cpu-wait", of_host=True, section=BOTTLENECK,
     condition="an end waited for a CPU for more than {stream_rules.STARVED:%} of the window, and "
         "that cost throughput. At the sender: its thread was on a CPU or waited for one for at "
         "least {stream_rules.ON_CPU:%} of the window, or the share of time without a CPU is at "
@@ -126,8 +121,7 @@ warning(
             figures=("sender_steal_share", "receiver_steal_share"),
             advice=_("the hypervisor gave the CPU to other machines: measure on a dedicated "
                 "machine, or let `quiet` in the matrix repeat such trials"))})
-warning(
-    "buffer-limit", section=BOTTLENECK,
+warning("buffer-limit", section=BOTTLENECK,
     condition="for at least half of the window the one TCP stream waited for room in its send "
         "buffer (`sender`) or for the receive window (`receiver`). The receive window is a limit "
         "only if one window per shortest round trip is at most {stream_rules.WINDOW_FITS} times "
@@ -146,8 +140,7 @@ warning(
             limit=_("the receiver’s window"), of_host=True,
             figures=("rwnd_limited_share", "window_bytes", "min_rtt_us", "window_limit_bit_per_s"),
             advice=_("the socket limits the figure: enlarge the receiver's buffer"))})
-warning(
-    "loss-limit", _("{lost_share} lost"), section=BOTTLENECK,
+warning("loss-limit", _("{lost_share} lost"), section=BOTTLENECK,
     figures=("lost_share", "lost_messages", "receive_queue_drops"),
     condition="over UDP, messages were lost although the sender sent at least "
         "{stream_rules.SENT_ENOUGH:%} of the offered rate (or of the wire ceiling, if that is "
@@ -168,16 +161,13 @@ warning(
             _("{lost_share} lost, {lost_in_socket} of that in the socket"),
             limit=_("drops in the receiver’s queue"),
             advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit")),
-        "host": value(
-            limit=_("drops at a host’s interface or backlog"), of_host=True,
+        "host": value(limit=_("drops at a host’s interface or backlog"), of_host=True,
             figures=("lost_share", "lost_messages"),
             advice=_("check the rings, queues, MTU and interrupts of the host that dropped the "
                 "messages")),
-        "path": value(
-            limit=_("loss on the path"),
+        "path": value(limit=_("loss on the path"),
             advice=_("check the path for a slower link, a short queue or errors")),
-        "unknown": value(
-            limit=_("loss at an unknown place"),
+        "unknown": value(limit=_("loss at an unknown place"),
             advice=_("not all drops of the two hosts are known: watch them with the systems' own "
                 "tools"))})
 warning(
@@ -189,22 +179,18 @@ warning(
         "because of a thread of the test, and no thread of the test waited for a CPU for more than "
         "{stream_rules.STARVED:%}. At least {stream_rules.WORK_PER_S} messages were sent, or full "
         "frames arrived, per second; fewer cannot keep a core busy")
-note(
-    "congestion",
+note("congestion",
     _("{resent_segments} sent again; the congestion window limited TCP {cwnd_limited_share} of "
-        "the time"),
-    rank=70, limit=_("congestion control"),
+        "the time"), rank=70, limit=_("congestion control"),
     figures=("cwnd_limited_share", "retransmissions", "min_rtt_us"),
     advice=_("check the path for a slower link or a short queue"), section=BOTTLENECK,
     condition="the one TCP stream sent segments again, and for at least half of the window neither "
         "the receive window nor the send buffer held it back (by TCP_INFO). Not stated if the "
         "probable other traffic is at least half of the missing throughput")
-note(
-    "packet-rate", _("{frames_per_s} frames a second, as with other sizes"), rank=69,
+note("packet-rate", _("{frames_per_s} frames a second, as with other sizes"), rank=69,
     limit=_("packets a second"), figures=("frames_per_s",), of_host=True,
     advice=_("the forwarding device or the receiver handles this many packets a second, "
-        "whatever their size"),
-    section=BOTTLENECK,
+        "whatever their size"), section=BOTTLENECK,
     condition="UDP without pacing, with at least three neighbouring message sizes that fit one "
         "frame, the largest at least four times the smallest: the same number of frames arrives "
         "per second, within {stream_rules.SAME_RATE:%}, and each throughput is below "
@@ -212,25 +198,19 @@ note(
         "`loss-limit/unknown`, `not-determined` and limits without a recorded effect; other waits "
         "for a CPU only if more than half of these trials have none. Trials of another tool "
         "(`engine`) count only if they lost more than {1-stream_rules.DELIVERED:%}")
-note(
-    "pacing", _("{offered_bit_per_s} offered"), leads=False, limit=_("the offered rate"),
+note("pacing", _("{offered_bit_per_s} offered"), leads=False, limit=_("the offered rate"),
     figures=("offered_bit_per_s",), advice=_("offer a higher rate to find the limit"),
     section=BOTTLENECK, condition="throughput is at least {stream_limits.OFFERED:%} of the offered "
         "rate")
-note(
-    "not-determined",
-    says=(
-        _("its limit, at {of_ceiling} of the wire ceiling, cannot be determined from the "
-            "records"),
+note("not-determined", says=(
+        _("its limit, at {of_ceiling} of the wire ceiling, cannot be determined from the records"),
         _("its limit cannot be determined from the records")),
     leads=False, limit=_("not determined"), explains=False,
     advice=_("the records do not show the limit"), section=BOTTLENECK,
     condition="the records have all evidence that the rules of this section need, and no rule "
         "holds. If evidence is missing, there is no finding")
-warning(
-    "link-far-below", _("as much as a link of {step_rate_bit_per_s} carries"),
-    _("{ceiling_share} of what the link of {link_rate_bit_per_s} carries"),
-    says=(
+warning("link-far-below", _("as much as a link of {step_rate_bit_per_s} carries"),
+    _("{ceiling_share} of what the link of {link_rate_bit_per_s} carries"), says=(
         _("at most {throughput_bit_per_s}, {direction}: as much as a link of "
             "{step_rate_bit_per_s} carries, but the matrix states {link_rate_bit_per_s}"),
         _("at most {throughput_bit_per_s}, as much as a link of {step_rate_bit_per_s} carries: "
@@ -246,8 +226,7 @@ warning(
             "{link_rate_bit_per_s} carries: suspect a host, the cable or its duplex mode, not the "
             "settings that the matrix varies")),
     rule="validity:links", rank=2, limit=_("a slower link"), section=RUN,
-    advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the "
-        "link"),
+    advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the link"),
     condition="the best unpaced cell of a pairing reaches at most {validity.FAR_BELOW:%} of the "
         "stated link's ceiling; or it has a lower link rate, and so have at least three cells "
         "(two, if their ceilings differ); or the rate that `rate-limit` finds is a lower link "
@@ -257,8 +236,7 @@ warning(
         "{rates.STEP_ABOVE:%} above the wire ceiling of such a link. The first two cases need an "
         "unpaced cell with messages of at least {validity.LARGE_MESSAGE_BYTES} bytes, and do not "
         "count if a limit of a host explains the best cell or `mesh-limit` names it")
-warning(
-    "rate-limit", rank=2, section=BOTTLENECK,
+warning("rate-limit", rank=2, section=BOTTLENECK,
     condition="one rate limits the unpaced streams of one direction of a pairing (those that the "
         "page of findings describes). The medians for each protocol and message size differ by at "
         "most {link_limits.SAME:%}; TCP may be up to {link_limits.TCP_BELOW:%} below UDP. No cell "
@@ -273,36 +251,30 @@ warning(
         "below it without a known reason. Not stated with data both ways",
     values={
         "link": value(
-            _("{rate_limit_bit_per_s} on the wire"), limit=_("a slower link"),
-            says=(
+            _("{rate_limit_bit_per_s} on the wire"), limit=_("a slower link"), says=(
                 _("a link of {rate_limit_bit_per_s} {direction}, but the matrix states "
                     "{link_rate_bit_per_s}: {trials} of {of_trials} trials, with {columns} "
                     "combinations of protocol and message size, reach this rate on the wire and "
                     "no more"),
-                _("a link of {rate_limit_bit_per_s}, but the matrix states "
-                    "{link_rate_bit_per_s}: {trials} of {of_trials} trials, with {columns} "
-                    "combinations of protocol and message size, reach this rate on the wire and "
-                    "no more")),
+                _("a link of {rate_limit_bit_per_s}, but the matrix states {link_rate_bit_per_s}: "
+                    "{trials} of {of_trials} trials, with {columns} combinations of protocol and "
+                    "message size, reach this rate on the wire and no more")),
             advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of "
                 "the link")),
         "shaper": value(
             _("{rate_limit_bit_per_s} in bytes of {counted}"), limit=_("a shaper or policer"),
-            says=(
-                _("a shaper or policer limits the rate {direction} to {rate_limit_bit_per_s}, "
+            says=(_("a shaper or policer limits the rate {direction} to {rate_limit_bit_per_s}, "
                     "counted in {counted}: {trials} of {of_trials} trials, with {columns} "
                     "combinations of protocol and message size, reach this rate and no more"),
                 _("a shaper or policer limits the rate to {rate_limit_bit_per_s}, counted in "
                     "{counted}: {trials} of {of_trials} trials, with {columns} combinations of "
                     "protocol and message size, reach this rate and no more")),
-            advice=_("look for a rate limit on the path: in a switch, a router or a host's "
-                "queue")),
+            advice=_("look for a rate limit on the path: in a switch, a router or a host's queue")),
         "either": value(
-            _("{rate_limit_bit_per_s} on the wire"), limit=_("a slower link or a shaper"),
-            says=(
-                _("a limit of {rate_limit_bit_per_s} on the wire (a link or a shaper) "
-                    "{direction}: {trials} of {of_trials} trials, {with_others}, reach "
-                    "{ceiling_share} of what the link of {link_rate_bit_per_s} carries, and no "
-                    "more"),
+            _("{rate_limit_bit_per_s} on the wire"), limit=_("a slower link or a shaper"), says=(
+                _("a limit of {rate_limit_bit_per_s} on the wire (a link or a shaper) {direction}: "
+                    "{trials} of {of_trials} trials, {with_others}, reach {ceiling_share} of what "
+                    "the link of {link_rate_bit_per_s} carries, and no more"),
                 _("a limit of {rate_limit_bit_per_s} on the wire (a link or a shaper) "
                     "{direction}: {trials} of {of_trials} trials reach {ceiling_share} of what "
                     "the link of {link_rate_bit_per_s} carries, and no more"),
@@ -311,8 +283,7 @@ warning(
                     "{link_rate_bit_per_s} carries, and no more")),
             advice=_("check the speed of the links at both ends and the stated rate, and look for "
                 "a rate limit on the path"))})
-warning(
-    "mesh-limit", rule=lambda mesh: mesh, rank=3, section=MESH,
+warning("mesh-limit", rule=lambda mesh: mesh, rank=3, section=MESH,
     condition="among at least three hosts, in streams with the same settings, the *figure* of a "
         "pair is the median share of the wire ceiling of its trials; the *margin* is the larger of "
         "{stats.mesh.MARGIN:%} ({stats.mesh.MARGIN_UNREPEATED:%} if no pair was repeated) and "
@@ -370,9 +341,7 @@ warning(
                 "{link_rate_bit_per_s} carries: no host stands out"),
             advice=_("check what all of them share, such as the switch, and the stated rate of the "
                 "link"))})
-note(
-    "far-host",
-    _("adds {added_ns} to each of its round trips; {typical_ns} is typical"),
+note("far-host", _("adds {added_ns} to each of its round trips; {typical_ns} is typical"),
     rule="mesh:far_hosts", rank=67, section=MESH,
     condition="of at least four hosts, each measured with at least three others, one adds more "
         "time to its round trips than the median host. The difference exceeds each of three "
@@ -381,8 +350,7 @@ note(
         "absolute residuals, and {stats.mesh.SPREADS} pooled deviations within pairs. The times "
         "are a median polish of the median round trips (Tukey, Exploratory Data Analysis, 1977)",
     advice=_("check what only this host has: a longer path, power saving, interrupt moderation"))
-warning(
-    "trend", section=OVER_TIME,
+warning("trend", section=OVER_TIME,
     condition="over the blocks, the *figure of a block* rises or falls: the median over its trials "
         "of the logarithm of throughput or mean round trip, minus the cell's mean of it. Trials "
         "outside their block, paced streams and imported figures are left out. `proved`: over at "
@@ -410,8 +378,7 @@ warning(
                 "of {counted_cells}: consistent with drift, but {blocks} blocks are too few to "
                 "prove it"), severity="note", rank=74,
             advice=_("repeat the cells at least 6 times to distinguish drift from chance"))})
-note(
-    "first-trial-slower",
+note("first-trial-slower",
     _("{what} of the first trials: {change_share} compared with the later ones, slower in "
         "{slower_cells} of {counted_cells} (n = {blocks} trials each)"),
     rule="over_time:first_trials", rank=74, section=OVER_TIME,
@@ -421,8 +388,7 @@ note(
         "of the difference from this median is more than {over_time.FIRST_CHANGE:%}, and more than "
         "{over_time.FIRST_ALONE} times as large as in any later block",
     advice=_("leave the first trial out of the means, or set a `warm_up` before each trial"))
-warning(
-    "dips", rule="over_time:dips", section=OVER_TIME,
+warning("dips", rule="over_time:dips", section=OVER_TIME,
     condition="in more than half of a cell's trials, the throughput has a period by the "
         "autocorrelation of at least {stats.trends.LEAST_VALUES} intervals (Box and Jenkins, Time "
         "Series Analysis, 1970), between {stats.trends.LEAST_PERIOD} intervals and a quarter of "

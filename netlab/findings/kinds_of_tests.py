@@ -16,15 +16,13 @@ from netlab.messages import _
 # This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
-warning(
-    "below-floor",
+warning("below-floor",
     _("{what} took {typical_trip_ns} (the shortest {shortest_trip_ns}), but their frames alone "
         "take {floor_trip_ns} on {link}: a shaper passes short bursts faster, or the path is "
         "another one"),
     _("the shortest of the {what} took {shortest_trip_ns}, but its frames alone take "
         "{floor_trip_ns} on {link}: a shaper passes short bursts faster, or the path is another "
-        "one"),
-    rule="round_trips:below_floor", rank=11, section=ROUND_TRIPS,
+        "one"), rule="round_trips:below_floor", rank=11, section=ROUND_TRIPS,
     advice=_("state the real rate of the link and the routers on it; on a link with a shaper use "
         "rates, not times"),
     condition="the shortest round trip of a trial (the mean one, if single times are not recorded) "
@@ -34,8 +32,7 @@ warning(
         "gaps between them, and the time of the shortest frame for each stated router (`hops`). "
         "For a connection, the two packets that open it are included, without their options [IEEE "
         "802.3 framing; RFC 791, RFC 8200 fragments]. Not stated if both ends are on one host")
-warning(
-    "trip-waited-for-cpu",
+warning("trip-waited-for-cpu",
     _("{cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}; the mean of trials with "
         "shorter waits is {best_trip_ns}"),
     _("{cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}"),
@@ -55,8 +52,7 @@ warning(
         "be that of a quota that throttled the end in more than {round_trips.LEAST_SHARE:%} of its "
         "periods. Not stated for trials in which data stopped or a process did not run [schedstat "
         "of Linux; cgroup cpu.stat]")
-warning(
-    "first-packet-lost",
+warning("first-packet-lost",
     _("{lost_connections} of {connections} connections took up to {longest_trip_ns}, typical of "
         "a lost SYN or SYN-ACK, which is sent again after 1 s; without them the mean is "
         "{mean_without_trip_ns} instead of {mean_trip_ns}"),
@@ -69,16 +65,13 @@ warning(
         "processes of the probes paused for less than half of the total time of the connections "
         "that took about one of these times [RFC 6298, section 2: the first time-out of TCP is 1 "
         "s]")
-note(
-    "two-modes",
+note("two-modes",
     _("the times fall into two groups, {lower_share} about {lower_trip_ns} and {upper_share} about "
         "{upper_trip_ns}; {suspect}"),
     _("the times fall into two groups, {lower_share} about {lower_trip_ns} and {upper_share} about "
-        "{upper_trip_ns}"),
-    rule="round_trips:two_groups", rank=66, section=ROUND_TRIPS,
+        "{upper_trip_ns}"), rule="round_trips:two_groups", rank=66, section=ROUND_TRIPS,
     advice=_("the mean describes neither group: use percentiles, and find what switches between "
-        "them"),
-    condition="in more than half of the trials, the histogram of at least "
+        "them"), condition="in more than half of the trials, the histogram of at least "
         "{stats.histogram.LEAST_COUNT} single times has two peaks at least 20 % apart, with at "
         "least a tenth of all times within 30 % of each. Between the peaks, the density falls to "
         "at most half of that at the lower peak, by at least {stats.histogram.SCATTERS} standard "
@@ -86,8 +79,7 @@ note(
         "Estimation, 1986]. The finding names a possible cause that a host's facts show, if it may "
         "take at least a quarter of the distance between the peaks: a sleep state of the CPUs of "
         "an end that sleeps while it waits, or interrupt moderation of its interface")
-note(
-    "rtt-outliers",
+note("rtt-outliers",
     _("{long_trips} of {trips} {what} took more than ten times the median of {median_trip_ns}, "
         "up to {longest_trip_ns}; without them the mean is {mean_without_trip_ns} instead of "
         "{mean_trip_ns}; TCP sent {segments} again"),
@@ -96,8 +88,7 @@ note(
         "{mean_trip_ns}; the ends waited {waited_ns} for a CPU in that time"),
     _("{long_trips} of {trips} {what} took more than ten times the median of {median_trip_ns}, "
         "up to {longest_trip_ns}; without them the mean is {mean_without_trip_ns} instead of "
-        "{mean_trip_ns}"),
-    rule="round_trips:outliers", rank=68, section=ROUND_TRIPS,
+        "{mean_trip_ns}"), rule="round_trips:outliers", rank=68, section=ROUND_TRIPS,
     advice=_("use the median, and find what delays single messages"),
     condition="in more than half of the trials, at least five round trips are *long* (more than "
         "ten times the median of their trial), and the *excess time*, by which they exceed the "
@@ -106,8 +97,7 @@ note(
         "long round trips, and waits for a CPU if they explain at least half of the excess time. "
         "Left out are trials that `trip-waited-for-cpu` or `first-packet-lost` explains, and those "
         "in which data stopped or a process did not run")
-note(
-    "comparison", section=ROUND_TRIPS,
+note("comparison", section=ROUND_TRIPS,
     condition="cells of one pairing that differ in one setting with two to four values in the run: "
         "protocol, IP version, how the ends receive, TCP_NODELAY, UDP's checksum, congestion "
         "control, or how connections are closed. `differs`: over all pairs of cells with the same "
@@ -122,8 +112,7 @@ note(
         "differs": value(
             _("{least_ratio} to {most_ratio} times as long as with {baseline}, shown in "
                 "{differing} of {all_pairs} (n = {n})"),
-            _("{only_ratio} times as long as with {baseline}, shown in 1 of {all_pairs} (n = "
-                "{n})"),
+            _("{only_ratio} times as long as with {baseline}, shown in 1 of {all_pairs} (n = {n})"),
             _("{ratio} times as long as with {baseline}, the mean of {pairs_of_cells} (99 %: "
                 "{low_ratio} to {high_ratio}, n = {n})"),
             _("{ratio} times as long as with {baseline} (99 %: {low_ratio} to {high_ratio}, n = "
@@ -133,8 +122,7 @@ note(
             _("the comparison with {baseline} is inconclusive (n = {n}; a difference of "
                 "{detectable_share} could have been detected)"), rank=80, leads=False,
             advice=_("more trials show smaller differences"))})
-note(
-    "trip-made-of",
+note("trip-made-of",
     _("a mean time of {mean_trip_ns} consists of {trip_parts}; the rest is {rest_trip_ns}"),
     rule="round_trips:made_of", rank=79, leads=False, section=ROUND_TRIPS,
     advice=_("shortening the largest part gains the most"),
@@ -147,8 +135,7 @@ note(
         "it includes waiting. At least two parts must be known in all trials, and the sum of the "
         "parts must be {100*round_trips.LEAST} to 100 % of the round trip. The rest is sleeping "
         "and waking, interrupts, and the devices between the ends")
-note(
-    "search-limit", rule="search_limits:search_limits", section=RATES,
+note("search-limit", rule="search_limits:search_limits", section=RATES,
     condition="why the next rate of the grid failed. `line-rate`: a trial at the line rate passed, "
         "and the sender did not exceed it. `frame-rate`: at three or more neighbouring frame "
         "sizes, the largest at least four times the smallest, one frame rate is between the "
@@ -215,8 +202,7 @@ note(
         "none": value(
             _("no rate {sizes}: {because}"), severity="warning", rank=12,
             advice=_("check the trials of these sizes; other sizes are not affected"))})
-warning(
-    "search-doubt", rule="search_more:doubts", section=RATES,
+warning("search-doubt", rule="search_more:doubts", section=RATES,
     condition="`not-monotone`: a trial of full length passed at a rate more than a step above the "
         "result, or failed below it because of the device. `outrun`: in two trials a sender "
         "without pacing exceeded 1.25 times the line rate; in the second, by more frames than its "
@@ -239,14 +225,12 @@ warning(
                 "the sender down before frames are lost"), severity="note", rank=66,
             advice=_("switch flow control off (ethtool -A INTERFACE rx off tx off) to see what is "
                 "lost"))})
-warning(
-    "socket-buffer/search-capped",
+warning("socket-buffer/search-capped",
     _("requested socket buffers of {asked_buffer_bytes} were capped at {least_buffer_bytes} "
         "{sizes}"), rank=65, section=RATES,
     condition="the effective socket buffer of one end of a search is smaller than requested",
     advice=_("raise rmem_max and wmem_max of the host; otherwise its receiver may be the limit"))
-note(
-    "frame-loss", rule="search_more:beyond", section=RATES,
+note("frame-loss", rule="search_more:beyond", section=RATES,
     condition="the frame loss test lost frames at an offered rate at least "
         "{search_more.MORE-1:%} above the result. `overload`: the device forwarded fewer than "
         "{search_more.SLOWED:%} of the frames per second that it forwards without loss; `steady`: "
@@ -267,10 +251,8 @@ note(
             _("the frame loss rate {sizes} is partly caused by our own hosts: at {shares} of the "
                 "line rate their drops explain the loss, or they sent fewer frames than "
                 "requested"), severity="warning", rank=55,
-            advice=_("at these rates the figure does not describe the device: use faster "
-                "hosts"))})
-note(
-    "back-to-back", section=RATES,
+            advice=_("at these rates the figure does not describe the device: use faster hosts"))})
+note("back-to-back", section=RATES,
     condition="the search for back-to-back frames ended because the device lost frames (`device`: "
         "the longest burst that passed, and the frames that waited meanwhile), or because of a "
         "limit of our own hosts or failed trials (`own-hosts`) [RFC 2544, 26.4; RFC 9004]",
@@ -282,8 +264,7 @@ note(
             _("the longest burst {sizes} is not known: {because}"), severity="warning", rank=55,
             advice=_("use faster hosts or a larger `socket_buffer`: nothing is known about the "
                 "device"))})
-warning(
-    "mtu-mismatch", rule="search_more:payloads", rank=5, section=PAYLOADS,
+warning("mtu-mismatch", rule="search_more:payloads", rank=5, section=PAYLOADS,
     condition="the path MTU that a payload search found is smaller than the MTU of the sender’s "
         "interface. `reported`: a router reported it, or an interface of the sender dropped longer "
         "packets [RFC 1191; RFC 8201]; over TCP also if the segments do not use the stated MTU. "
@@ -309,29 +290,23 @@ warning(
             _("{way} the path carries packets of {path_mtu_bytes} bytes: {known_by}"),
             advice=_("use the same MTU on the whole path, or state the path’s MTU in the matrix "
                 "(`link`, `mtu`)"))})
-warning(
-    "fragments-lost",
+warning("fragments-lost",
     _("{way} messages of {next_message_bytes} bytes do not arrive, although the sender may "
-        "fragment them: fragments do not pass"),
-    rank=5, section=PAYLOADS,
+        "fragment them: fragments do not pass"), rank=5, section=PAYLOADS,
     condition="a UDP message one byte longer than the found payload, sent three times without DF "
         "and fragmented by the sender, got no answer",
     advice=_("look for a firewall that drops fragments; until you have corrected it, send no "
         "messages that need fragments"))
-note(
-    "payload-found",
+note("payload-found",
     _("messages of {payload_message_bytes} bytes fill a frame {way}, in packets of "
         "{path_mtu_bytes} bytes: {known_by}"),
     _("messages of {payload_message_bytes} bytes fill a frame {way}, in packets of "
         "{path_mtu_bytes} bytes"),
     _("messages of {payload_message_bytes} bytes fill a frame {way}: {known_by}"),
-    _("messages of {payload_message_bytes} bytes fill a frame {way}"),
-    rank=66, section=PAYLOADS,
+    _("messages of {payload_message_bytes} bytes fill a frame {way}"), rank=66, section=PAYLOADS,
     condition="the search has a result: in each direction, the longest message that was answered "
-        "and fits one packet",
-    advice=_("messages of this length have the least header overhead"))
-note(
-    "byte-more",
+        "and fits one packet", advice=_("messages of this length have the least header overhead"))
+note("byte-more",
     _("with messages longer than {payload_message_bytes} bytes throughput is {cost_share} lower, "
         "{next_bit_per_s} instead of {whole_bit_per_s}; the framing of a second frame explains "
         "{wire_cost_share}"),
@@ -343,8 +318,7 @@ note(
         "and the two sizes below, by more than {search_more.LEAST:%} and more than twice the "
         "spread within each",
     advice=_("keep messages within one frame, or make them so long that they fill many frames"))
-note(
-    "queue-on-path",
+note("queue-on-path",
     _("up to {queue_bytes} of its own data waited in a queue on the path: round trips grew from "
         "{least_rtt_us} to {half_rtt_us} (median) and {most_rtt_us} (95th percentile)"),
     rule="tcp_series:queues", rank=78, leads=False, section=TCP_OVER_TIME,
@@ -361,8 +335,7 @@ note(
         "throughput, are at least ten packets (RFC 6928). Not stated for paced streams, for "
         "streams within one host, or if a hypervisor gave more than {stream_rules.STARVED:%} of "
         "the CPU time of one end to other machines")
-note(
-    "loss-recovery",
+note("loss-recovery",
     _("after losses TCP took up to {longest_us} to return to 95 % of its usual rate: "
         "{recovering_share} of the window in all, {resent_segments} sent again"),
     rule="tcp_series:recoveries", rank=79, leads=False, section=TCP_OVER_TIME,
@@ -379,8 +352,7 @@ note(
         "follows losses by chance is at most {tcp_series.CHANCE:%} (RFC 5681, RFC 9438: a loss "
         "reduces the congestion window to 50 or 70 %, and then the window grows once per round "
         "trip)")
-warning(
-    "other-traffic",
+warning("other-traffic",
     _("it uses {other_bit_per_s} of the link at {at_host} ({way}); together with this stream it "
         "fills {link_filled_share} of the link"),
     _("it uses {other_bit_per_s} of the link; together with this stream it fills "
@@ -406,8 +378,7 @@ warning(
         "dropped behind its interface (in a packet filter, where no counter shows them): our lost "
         "frames have enough bytes, the mean length of the extra frames is that of ours (within "
         "{traffic.AS_LONG:%} plus FCS and VLAN tag), and the link had room left or data stopped")
-note(
-    "other-traffic-beside",
+note("other-traffic-beside",
     _("{in_trials} other traffic used {other_bit_per_s} of the link ({way}); the link had room "
         "left"),
     _("other traffic used {other_bit_per_s} of the link ({way}); the link had room left"),
@@ -417,8 +388,7 @@ note(
     condition="there is certain other traffic (see `other-traffic`), but the link had room left, "
         "so the other traffic is not the limit of the stream. There is one finding per host and "
         "direction")
-note(
-    "queue-under-load", rule="tcp_series:under_load", section=UNDER_LOAD,
+note("queue-under-load", rule="tcp_series:under_load", section=UNDER_LOAD,
     condition="`standing`: the loaded median exceeds the idle median by at least "
         "{tcp_series.STANDING_US/1e3} ms (RFC 8289, CoDel's target) and by at least half of it; "
         "the data in the queue are the difference x the load's throughput, if the load has one "
@@ -443,11 +413,9 @@ note(
             _("the path is full but has no significant queue: the median round trip is "
                 "{loaded_rtt_ns} under load, {idle_rtt_ns} before the load"), rank=31,
             advice=_("nothing to do: other traffic on the path hardly waits"))})
-note(
-    "requests-lost-under-load",
+note("requests-lost-under-load",
     _("{lost_requests} of {requests} requests were lost under load ({lost_requests_share}), and "
-        "{idle_lost_requests} of {idle_requests} before the load"),
-    rank=32, section=UNDER_LOAD,
+        "{idle_lost_requests} of {idle_requests} before the load"), rank=32, section=UNDER_LOAD,
     advice=_("a full tail-drop queue drops packets of every flow; a queue that serves flows fairly "
         "(fq_codel) does not"),
     condition="At least five requests were lost while the load ran. The share of requests lost "
