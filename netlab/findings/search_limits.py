@@ -20,7 +20,7 @@ from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.messages import Message, _, joined
 from netlab.results.run import Run
 from netlab.trial.host_counters import PLACES
-from netlab.trial.record import NUMBER, Record, Recorded, Status, as_number
+from netlab.trial.record import NUMBER, MeasuredValues, Record, Recorded, Status, as_number
 from netlab.units import format_share
 
 NO_RATE = "no-rate"
@@ -60,6 +60,8 @@ class RateSample:
     """The highest rate that passed, in frames/s per direction."""
     upper_per_s = Recorded(NUMBER, "upper_frames_per_s")
     """The lowest rate above ``per_s`` that failed."""
+    one_machine = Recorded(MeasuredValues.flag, "one_machine")
+    """Whether some of the hosts are one machine: each CPU load is that of the whole machine."""
     core_share = Recorded(NUMBER, "limit_core_share")
     """Load of the busiest core of the limiting host, in the tries that failed."""
 
@@ -67,11 +69,6 @@ class RateSample:
     def measured(self) -> Record:
         """The measured values."""
         return self.record
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """Key of the cell, and number of the trial."""
-        return self.record.key
 
     @property
     def frame_bytes(self) -> int:
@@ -91,11 +88,6 @@ class RateSample:
     def found(self) -> bool:
         """Whether a rate was found."""
         return self.per_s is not None
-
-    @property
-    def one_machine(self) -> bool:
-        """Whether some of the hosts are one machine: each CPU load is that of the whole machine."""
-        return self.record.flag("one_machine") is True
 
     @property
     def link_paced(self) -> bool:
@@ -266,7 +258,7 @@ def of_searches(
     Its word ``sizes`` is the frame sizes as a text. If a size has several trials, the text has the
     number of trials that show the finding.
     """
-    trials = tuple(trial.key for trial in _trials(size_samples))
+    trials = tuple(trial.record.key for trial in _trials(size_samples))
     of_trials = sum(size.of_trials for size in size_samples)
     sizes = _sizes(size_samples, group)
     if of_trials > len(size_samples) and (counted := in_trials(len(trials), of_trials)):

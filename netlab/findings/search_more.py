@@ -12,7 +12,7 @@ from statistics import median
 
 from netlab.ethernet import Link, ceiling_bit_per_s, ip_version_of
 from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
-from netlab.findings.search_limits import RateSample, SizeGroup, SizeSample, groups_of, of_searches
+from netlab.findings.search_limits import RateSample, SizeGroup, groups_of, of_searches
 from netlab.messages import Message, _, joined
 from netlab.results.run import Run
 from netlab.trial.host_counters import HOSTS, WAYS
@@ -120,37 +120,35 @@ class _Overload:
         return self.out_share < SLOWED
 
 
+_LOST_BY_DEVICE = {
+    Kind.FRAME_LOSS_OVERLOAD: _(
+        "{out}/s of {sent}/s at {size} bytes ({found}/s pass without loss)"
+    ),
+    Kind.FRAME_LOSS_STEADY: _("{share} of {sent}/s at {size} bytes"),
+}
+"""Kind of finding → its text for one frame size."""
+
+
 def _losses(group: SizeGroup) -> Iterator[Finding]:
-    overloads = {trial.key: load for trial in group.trials if (load := _overload(trial))}
-    slowed = group.where(lambda trial: trial.key in overloads and overloads[trial.key].slows)
-    steady = group.where(lambda trial: trial.key in overloads and not overloads[trial.key].slows)
-    if slowed:
-        texts = [
-            _(
-                "{out}/s of {sent}/s at {size} bytes ({found}/s pass without loss)",
-                out=f"{load.out_per_s:,.0f}",
-                sent=f"{load.sent_per_s:,.0f}",
-                size=frame_bytes,
-                found=f"{load.found_per_s:,.0f}",
-            )
-            for frame_bytes, load in _medians(slowed, overloads)
-        ]
-        least = min(overloads[trial.key].out_share for size in slowed for trial in size.trials)
-        figures, parts = {"least_forwarded_share": least}, {"overloads": joined(", ", texts)}
-        yield of_searches(Kind.FRAME_LOSS_OVERLOAD, group, slowed, figures, parts)
-    if steady:
-        texts = [
-            _(
-                "{share} of {sent}/s at {size} bytes",
-                share=format_share(load.lost_share),
-                sent=f"{load.sent_per_s:,.0f}",
-                size=frame_bytes,
-            )
-            for frame_bytes, load in _medians(steady, overloads)
-        ]
-        most = max(overloads[trial.key].lost_share for size in steady for trial in size.trials)
-        figures, parts = {"most_lost_share": most}, {"losses": joined(", ", texts)}
-        yield of_searches(Kind.FRAME_LOSS_STEADY, group, steady, figures, parts)
+    for kind, template in _LOST_BY_DEVICE.items():
+        slows = kind is Kind.FRAME_LOSS_OVERLOAD
+        sizes = group.where(partial(_has_overload, slows))
+        if not sizes:
+            continue
+        overloads = [[*filter(None, map(_overload, size.trials))] for size in sizes]
+        texts = []
+        for size, loads in zip(sizes, overloads, strict=True):
+            # The medians over the trials of the frame size.
+            load = _Overload(*map(median, zip(*map(astuple, loads), strict=True)))
+            values = {"share": format_share(load.lost_share), "found": f"{load.found_per_s:,.0f}"}
+            out, sent = f"{load.out_per_s:,.0f}", f"{load.sent_per_s:,.0f}"
+            texts.append(_(template.id, out=out, sent=sent, size=size.frame_bytes, **values))
+        every = [*chain.from_iterable(overloads)]
+        figures = {"least_forwarded_share": min(load.out_share for load in every)}
+        if not slows:
+            figures = {"most_lost_share": max(load.lost_share for load in every)}
+        word = "overloads" if slows else "losses"
+        yield of_searches(kind, group, sizes, figures, {word: joined(", ", texts)})
     own = group.where(lambda trial: set(_OWN) & set(trial.losses.verdicts))
     if own:
         shares = {
@@ -181,14 +179,9 @@ def _overload(sample: RateSample) -> _Overload | None:
     return max(more, key=lambda overload: overload.sent_per_s, default=None)
 
 
-def _medians(
-    size_samples: Iterable[SizeSample], overloads: Mapping[tuple[str, int], _Overload]
-) -> Iterator[tuple[int, _Overload]]:
-    """For each frame size, the medians over its trials."""
-    for size in size_samples:
-        loads = [overloads[trial.key] for trial in size.trials]
-        sent, out, found = zip(*map(astuple, loads), strict=True)
-        yield size.frame_bytes, _Overload(median(sent), median(out), median(found))
+def _has_overload(slows: bool, trial: RateSample) -> bool:
+    overload = _overload(trial)
+    return overload is not None and overload.slows is slows
 
 
 def _bursts(group: SizeGroup) -> Iterator[Finding]:

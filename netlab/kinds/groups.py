@@ -39,9 +39,6 @@ DSCP = (
 )
 """Names of code points: RFC 2474 (DF, CS), RFC 2597 (AF), RFC 3246 (EF), as in RFC 4594."""
 
-UDP_MOST_BYTES = {4: 65507, 6: 65527}
-"""Maximum payload bytes of one UDP message, by IP version."""
-
 SEQUENCE_BYTES = 16
 """Minimum length of a UDP message that holds a sequence number; a shorter answer cannot be assigned
 to its request."""
@@ -78,7 +75,7 @@ class Bounds:
 
 def too_long(setup: MessageTest) -> Iterator[SettingFault]:
     """The fault of a UDP message that is longer than a message can be."""
-    most = UDP_MOST_BYTES[setup.ip_version]
+    most = ethernet.MAX_DATAGRAM_BYTES[setup.ip_version]
     if setup.protocol == "UDP" and setup.message_bytes > most:
         yield (
             "message_bytes",
@@ -155,6 +152,8 @@ class Setup(Settings):
     """Settings whose demands on the probes it has, although it does not have the settings."""
     keeps_frames = False
     """Whether a trial may write captured frames into the run folder."""
+    sized_by = ""
+    """The field that is the word of a cell's key about sizes; empty: the IP version is."""
     is_search = False
     """Whether the duration of the test depends on the path."""
 
@@ -171,7 +170,7 @@ class Setup(Settings):
     @property
     def size_word(self) -> str:
         """The word of a cell's key about sizes."""
-        return f"ipv{self.ip_version}"
+        return str(getattr(self, self.sized_by)) if self.sized_by else f"ipv{self.ip_version}"
 
     def demands(self) -> Iterator[tuple[str, str]]:
         """Capabilities that both probes must have, besides those that a row names: a capability,
@@ -273,10 +272,7 @@ class MessageTest(CongestedTest):
         about="CPU to which the client's probe is pinned.",
         column="CPU to which the client's threads are pinned")
 
-    @property
-    def size_word(self) -> str:
-        """As for all tests: the message size."""
-        return str(self.message_bytes)
+    sized_by = "message_bytes"
 
 
 @of_settings

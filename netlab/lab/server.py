@@ -26,7 +26,7 @@ from netlab.lab.network import NAMESPACES, processes
 from netlab.lab.plan import LabHost
 from netlab.lab.programs import SEARCH_PATH, environment, program, run, succeeds
 from netlab.lab.state import SHELL as WINDOWS_SHELL
-from netlab.lab.state import Started, read_started, started, write_started
+from netlab.lab.state import Started, read_started, write_started
 from netlab.lab.sudo import ACCOUNT_PATH
 
 INSIDE = Path(__file__).with_name("inside.py")
@@ -140,7 +140,7 @@ def start(
         )
     # The process gets the line that it waits for only after its number is saved. So `down` knows
     # every process of the lab, whenever netlab's own process is killed.
-    write_started(_pid_file(host, folder), started(process.pid))
+    write_started(_pid_file(host, folder), process.pid)
     try:
         with cast(IO[bytes], process.stdin) as pipe:
             pipe.write(json.dumps(wish).encode() + b"\n")

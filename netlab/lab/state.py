@@ -139,17 +139,12 @@ class Started:
         return self.boot_id == _boot_id() and start_ticks(self.pid) == self.start_ticks
 
 
-def started(pid: int) -> Started:
-    """Describe a running process that netlab started."""
+def write_started(file: Path, pid: int) -> None:
+    """Save what identifies a running process that netlab started; HostError if it has ended."""
     ticks = start_ticks(pid)
     if ticks is None:
         raise HostError(f"process {pid} ended at once")
-    return Started(pid, ticks, _boot_id())
-
-
-def write_started(file: Path, process: Started) -> None:
-    """Save what identifies a process."""
-    _write_whole(file, json.dumps(asdict(process)) + "\n")
+    _write_whole(file, json.dumps(asdict(Started(pid, ticks, _boot_id()))) + "\n")
 
 
 def read_started(file: Path) -> Started | None:

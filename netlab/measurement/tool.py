@@ -224,11 +224,6 @@ def several_streams(setup: Stream) -> int | None:
     return setup.streams if setup.streams > 1 else None
 
 
-def answer_bytes_of(setup: RoundTrip) -> int:
-    """The length of an answer: that of the request, unless another is set."""
-    return setup.message_bytes if setup.response_bytes is None else setup.response_bytes
-
-
 def traffic_class(setup: ToolSetup) -> int | None:
     """The traffic class byte with the DSCP, as the socket option IP_TOS takes it."""
     return None if setup.dscp is None else setup.dscp << 2

@@ -372,7 +372,7 @@ class _Netperf(Tool):
             # No -e, the receive timeout of UDP_RR: after a timeout, netperf takes a late answer for
             # the answer to the next request, and all further latencies are wrong. -b is the number
             # of requests that are under way in addition to the first.
-            sizes_words = f"{setup.message_bytes},{tool.answer_bytes_of(setup)}"
+            sizes_words = f"{setup.message_bytes},{setup.answer_bytes}"
             further = setup.outstanding - 1 if setup.outstanding > 1 else None
             of_test = ("-d", "rr", "-r", sizes_words, *option("-b", further))
         return (
@@ -628,7 +628,7 @@ class _Neper(Tool):
         setup = trial.setup
         is_tcp = setup.protocol == "TCP"
         if isinstance(setup, RoundTrip):
-            answer = str(tool.answer_bytes_of(setup))
+            answer = str(setup.answer_bytes)
             of_test: tuple[str, ...] = ("-Q", str(setup.message_bytes), "-R", answer)
         else:
             of_test = (

@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from netlab.errors import UsageError
-from netlab.stats import t_quantile
+from netlab.stats import TO_DEVIATION, t_quantile
 
 LEAST_RUNS = 5
 """Minimum number of figures on each side of a change point."""
@@ -146,8 +146,6 @@ are judged together."""
 
 _SAME_CORRELATION = 0.05
 _HALF_WINDOW = 4
-_NORMAL = 1.4826
-"""Standard deviation of a normal distribution, in median absolute deviations."""
 _SEED = 20120101
 """The same history always has the same change points."""
 
@@ -225,7 +223,7 @@ class Course:
             leverage += float(ahead**2 / ((x - x.mean()) ** 2).sum())
         distances = np.sort(np.abs(self._residuals))
         degrees = max(self.count - 2 * len(self.starts or (0,)), 1)
-        deviation = _NORMAL * float(np.median(distances))
+        deviation = TO_DEVIATION * float(np.median(distances))
         half = deviation * math.sqrt(1 + leverage) * t_quantile(1 - OUTSIDE / 2 / judged, degrees)
         rank = math.ceil((1 - OUTSIDE) * (len(distances) + 1))
         if rank <= len(distances):
@@ -269,13 +267,13 @@ def _clipped(y: Array) -> Array:
     half = _HALF_WINDOW
     middle = np.array([np.median(y[max(0, at - half) : at + half + 1]) for at in range(len(y))])
     # The median of nine figures follows them, so that the residuals are smaller than the noise.
-    limit = CLIPPED * max(1.1 * _NORMAL * float(np.median(np.abs(y - middle))), TINY)
+    limit = CLIPPED * max(1.1 * TO_DEVIATION * float(np.median(np.abs(y - middle))), TINY)
     return middle + np.clip(y - middle, -limit, limit)
 
 
 def _spread(values: Array) -> float:
     """Standard deviation by the median absolute deviation."""
-    return float(_NORMAL * np.median(np.abs(values - np.median(values))))
+    return float(TO_DEVIATION * np.median(np.abs(values - np.median(values))))
 
 
 def _variance(y: Array) -> float:

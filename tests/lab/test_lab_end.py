@@ -180,7 +180,7 @@ class TestTheBeginningOfAHost:
         process = subprocess.Popen([sys.executable, "-c", ANSWER])
         try:
             file = tmp_path / f"{host.name}.process"
-            state.write_started(file, state.started(process.pid))
+            state.write_started(file, process.pid)
             server.await_ready(host, tmp_path)
             assert not server.lives(host, tmp_path), "it is in no namespace of the lab"
         finally:

@@ -51,8 +51,10 @@ def test_lab_commands_need_linux_and_root(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.lab
-def test_a_reused_process_number_is_not_taken_for_a_lab_process() -> None:
-    mine = state.started(os.getpid())
+def test_a_reused_process_number_is_not_taken_for_a_lab_process(tmp_path: Path) -> None:
+    state.write_started(tmp_path / "mine", os.getpid())
+    mine = state.read_started(tmp_path / "mine")
+    assert mine is not None
     assert mine.lives()
     assert not state.Started(mine.pid, mine.start_ticks - 1, mine.boot_id).lives()
     assert not state.Started(mine.pid, mine.start_ticks, "another boot").lives()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
+from netlab import ethernet
 from netlab.kinds import groups
 from netlab.kinds.groups import SentMessages, SettingFault
 from netlab.kinds.round_trip.settings import Connect, RoundTrip
@@ -142,7 +143,7 @@ class LatencyUnderLoad(groups.Directed, groups.AtRate, groups.MessageTest):
                 "request_bytes",
                 f"a UDP request needs {groups.SEQUENCE_BYTES} bytes for its sequence number",
             )
-        most = groups.UDP_MOST_BYTES[self.ip_version]
+        most = ethernet.MAX_DATAGRAM_BYTES[self.ip_version]
         if self.request_protocol == "UDP" and self.request_bytes > most:
             yield (
                 "request_bytes",

@@ -103,17 +103,13 @@ class ThroughputSearch(groups.Directed):
 
     # fmt: on
     is_search = True
+    sized_by = "frame_bytes"
     probe_test = "throughput_search"
 
     @property
     def is_together(self) -> bool:
         """As for all tests."""
         return bool(self.together)
-
-    @property
-    def size_word(self) -> str:
-        """As for all tests: the frame size."""
-        return str(self.frame_bytes)
 
     def faults(self) -> Iterator[SettingFault]:
         """As for all tests."""

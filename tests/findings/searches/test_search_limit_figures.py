@@ -56,7 +56,7 @@ def test_a_search_that_our_own_hosts_ended_names_the_limit() -> None:
     )
     sample = sample_of(record)
     assert sample is not None
-    assert sample.key == (CELL[64], 2)
+    assert sample.record.key == (CELL[64], 2)
     assert sample.frame_bytes == 64
     assert (sample.limit, sample.found) == ("receiver-bound", False)
 
