@@ -86,17 +86,6 @@ class Histogram:
         """The number of values."""
         return sum(self.counts.values())
 
-    @property
-    def mean(self) -> float:
-        """The mean of the buckets' middles; ValueError without values. Its error is at most half a
-        bucket's width.
-
-        A probe sends the exact sum with its histogram; use the sum if it is available.
-        """
-        if not self.counts:
-            raise ValueError("no values: nothing has a mean")
-        return sum(middle_of(at, self.bits) * n for at, n in self.counts.items()) / self.count
-
     def percentile(self, share: Fraction | float) -> int | None:
         """The smallest value that at least this share of all values do not exceed.
 

@@ -66,11 +66,6 @@ class MeshVerdict:
         every = dict.fromkeys([*self.sends, *self.receives])
         return tuple(host for host in every if host in self.slow_senders | self.slow_receivers)
 
-    @property
-    def most(self) -> float:
-        """The value of the best pair."""
-        return max(self.sends.values())
-
     def is_below(self, value: float, reference: float) -> bool:
         """Whether a value is below another one by more than the margin."""
         return value < reference * math.exp(-self.margin)
