@@ -99,9 +99,7 @@ def silent_streams(run: Run) -> Iterator[Finding]:
 
 
 def _finding(
-    kind: Kind,
-    attempts: list[_Attempt],
-    all_attempts: Mapping[str, Mapping[int, list[Record]]],
+    kind: Kind, attempts: list[_Attempt], all_attempts: Mapping[str, Mapping[int, list[Record]]]
 ) -> Finding:
     """The finding about one flow of a cell; its figures are those of the longest interruption."""
     record, stop = max(attempts, key=lambda attempt: attempt[1].stopped_ns)

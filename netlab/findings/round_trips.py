@@ -22,10 +22,7 @@ from netlab.trial.interruptions import Cause, interruptions
 from netlab.trial.record import MeasuredValues, Record, Status, as_number
 from netlab.units import format_rate, format_seconds
 
-WHAT: Mapping[str, Message] = {
-    "round_trip": _("round trips"),
-    "connect": _("transactions"),
-}
+WHAT: Mapping[str, Message] = {"round_trip": _("round trips"), "connect": _("transactions")}
 """Kind of test → name of the times that it measures."""
 ENDS = ("client", "server")
 

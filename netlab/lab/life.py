@@ -23,15 +23,7 @@ from typing import Any
 
 from netlab.errors import HostError, UsageError
 from netlab.lab import network, server, state, sudo
-from netlab.lab.plan import (
-    SECOND,
-    LabHost,
-    LabOptions,
-    LabPlan,
-    Place,
-    check_name,
-    make_plan,
-)
+from netlab.lab.plan import SECOND, LabHost, LabOptions, LabPlan, Place, check_name, make_plan
 from netlab.lab.programs import missing_for_sudo, missing_for_windows, missing_packages, run
 from netlab.lab.state import wish_of
 from netlab.units import format_rate, format_share

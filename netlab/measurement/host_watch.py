@@ -17,14 +17,7 @@ from netlab.measurement.conversation import can
 from netlab.measurement.ends import Ends
 from netlab.remote.agent import ANSWER_S, Agent
 from netlab.remote.answers import Pending
-from netlab.trial.host_counters import (
-    Counters,
-    Watched,
-    counters_in,
-    cpu_between,
-    cpu_in,
-    drops_in,
-)
+from netlab.trial.host_counters import Counters, Watched, counters_in, cpu_between, cpu_in, drops_in
 from netlab.trial.record import Value
 
 WHOSE = ("client", "server")

@@ -29,7 +29,7 @@ _IPERF3_DIRECTIONS = {"client-sends": (), "server-sends": ("-R",), "both": ("--b
 
 
 _OF_IPERF3 = tool.OF_RATED_STREAMS | {
-    *("warm_up_s", "interface", "source_port", "client_cpu", "server_cpu"),
+    *("warm_up_s", "interface", "source_port", "client_cpu", "server_cpu")
 }
 
 

@@ -46,11 +46,7 @@ class _HostState:
         """What must be undone: the entry of the undo log, and its command; the latest is last."""
 
     def enter(
-        self,
-        agent: Agent,
-        changes: tuple[Change, ...],
-        places: Mapping[str, str],
-        settle_s: float,
+        self, agent: Agent, changes: tuple[Change, ...], places: Mapping[str, str], settle_s: float
     ) -> str:
         """Bring the host into a state, unless it is in this state; returns what the checks printed.
 

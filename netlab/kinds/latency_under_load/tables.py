@@ -10,11 +10,7 @@ from netlab.trial import figures
 from netlab.trial.figures import FigureColumn, Trials, Why, in_unit, mean_of_all, number, share
 from netlab.trial.record import Record
 
-PHASE_WORDS: Mapping[str, str] = {
-    "idle": _("idle"),
-    "loaded": _("loaded"),
-    "after": _("after"),
-}
+PHASE_WORDS: Mapping[str, str] = {"idle": _("idle"), "loaded": _("loaded"), "after": _("after")}
 
 _NO_REQUEST: Mapping[str, str] = {
     "idle": _("no request was due before the load."),
