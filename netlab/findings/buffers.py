@@ -425,7 +425,7 @@ def _no_effect(series: Series) -> Finding | None:
     sizes = {point.buffer_bytes for point in points}
     if len(sizes) < LEAST_LEVELS or not _are_alike(points):
         return None
-    values = _middles(points)
+    values = [*map(_middle, points)]
     figures = {
         "levels": len(sizes),
         "least": min(values),
@@ -440,12 +440,8 @@ def _no_effect(series: Series) -> Finding | None:
 
 
 def _are_alike(points: Sequence[Point]) -> bool:
-    values = _middles(points)
+    values = [*map(_middle, points)]
     return bool(values) and max(values) <= (1 + NO_EFFECT) * min(values)
-
-
-def _middles(points: Iterable[Point]) -> list[float]:
-    return [value for point in points if (value := point.middle) is not None]
 
 
 def fragmented(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
@@ -599,8 +595,9 @@ def _finding(
 ) -> Finding:
     ratios = [pair.ratio for pair in single if pair.verdict == "different" and pair.ratio]
     mean_ratio = together.ratio if together.verdict == "different" else None
-    # The mean is meaningless if it hides or contradicts a difference of single pairs.
-    apart = bool(ratios) and not _agree(mean_ratio, ratios)
+    # The mean is meaningless if it hides a difference of single pairs, or has another direction.
+    agree = mean_ratio is not None and all((ratio > 1) == (mean_ratio > 1) for ratio in ratios)
+    apart = bool(ratios) and not agree
     figures: dict[str, float | None] = {
         "n": together.n,
         "compared": len(single),
@@ -625,10 +622,3 @@ def _finding(
         words["pairs_of_cells"] = _("{number} pairs of cells", number=len(single))
     kind = Kind.COMPARISON_DIFFERS if is_difference else Kind.COMPARISON_INCONCLUSIVE
     return finding(kind, group, compared.cells, figures, words)
-
-
-def _agree(mean_ratio: float | None, ratios: Sequence[float]) -> bool:
-    """Whether the mean shows a difference, and no single pair shows a difference in the other
-    direction.
-    """
-    return mean_ratio is not None and all((ratio > 1) == (mean_ratio > 1) for ratio in ratios)

@@ -124,9 +124,7 @@ def _finding(
 
 def group_of(record: Record, flow: str) -> Group:
     """The group of a finding about one flow of a cell; ``flow`` is the prefix of its values."""
-    size, protocol = record.settings.get("message_bytes"), record.settings.get("protocol", "")
-    message_bytes = size if isinstance(size, int) else None
-    return Group(record.pairing, str(protocol), message_bytes, FLOWS[flow])
+    return Group(record.pairing, record.protocol, record.message_bytes, FLOWS[flow])
 
 
 def _silence(record: Record, flow: str) -> Interruption | None:

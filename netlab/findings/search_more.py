@@ -282,7 +282,7 @@ def group_of_payload(record: Record) -> Group:
     """The group of a record: pairing, protocol and IP version."""
     version = record.settings.get("ip_version")
     conditions = (("ip_version", version),) if isinstance(version, int) else ()
-    return Group(record.pairing, str(record.settings.get("protocol", "")), conditions=conditions)
+    return Group(record.pairing, record.protocol, conditions=conditions)
 
 
 def way_of(record: Record, prefix: str) -> WayFound | None:

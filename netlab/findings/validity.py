@@ -198,7 +198,7 @@ def doubts(
         *above_ceiling(streams),
         *(() if "interface_mtu_bytes" in changed else findings_of(streams, smaller_mtu)),
         *(() if "congestion" in changed else _congestion(streams)),
-        *_clock_steps(streams),
+        *_with_steps((end.host, s.cell, end.clock_step_ns) for s in streams for end in s.ends),
         *_of_hosts(streams, Kind.CLOCK_RATE, is_off, ("clock_ppm",)),
         *_of_hosts(streams, Kind.OTHER_LOAD, is_disturbed, ("run_queue_share", "steal_share")),
         *power_saving(notes),
@@ -228,30 +228,28 @@ def _congestion(samples: Iterable[StreamSample]) -> Iterator[Finding]:
         yield finding(Kind.CONGESTION_DIFFERS, Group(protocol="TCP"), cells, words=words)
 
 
-def _clock_steps(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Hosts whose wall clock was set during a trial. One trial is enough for a finding: a step is
-    recorded only above 0.5 s, and no jitter is that large.
+def _with_steps(steps: Iterable[tuple[str, str, float | None]]) -> Iterator[Finding]:
+    """Hosts whose wall clock was set during a trial: host, cell and step of each end of a trial.
+
+    One trial is enough for a finding: a step is recorded only above 0.5 s, and no jitter is that
+    large.
     """
-    ends = ((end.host, sample.cell, end.clock_step_ns) for sample in samples for end in sample.ends)
-    return _with_steps((host, cell, step_ns) for host, cell, step_ns in ends if step_ns is not None)
-
-
-def _with_steps(steps: Iterable[tuple[str, str, float]]) -> Iterator[Finding]:
-    for host, of_host in grouped(steps, lambda step: step[0]).items():
+    known = [(host, cell, step_ns) for host, cell, step_ns in steps if step_ns is not None]
+    for host, of_host in grouped(known, lambda step: step[0]).items():
         cells = tuple(dict.fromkeys(cell for _host, cell, _step_ns in of_host))
         worst = max((step_ns for _host, _cell, step_ns in of_host), key=abs)
         yield finding(Kind.CLOCK_STEP, Group(host=host), cells, {"clock_step_ns": float(worst)})
 
 
 def clock_steps_of_round_trips(run: Run) -> Iterator[Finding]:
-    """As ``_clock_steps``, for round trips, whose records call the ends client and server."""
+    """Hosts whose wall clock was set during round trips, whose ends are client and server."""
     steps = {
         (host, record.cell): step_ns
         for record in run.latest.values()
         for host, end in ((record.client, "client"), (record.server, "server"))
         if (step_ns := record.number(f"{end}_wall_step_ns")) is not None
     }
-    return _with_steps((host, cell, step_ns) for (host, cell), step_ns in steps.items())
+    return _with_steps((*place, step_ns) for place, step_ns in steps.items())
 
 
 _TAKEN = frozenset(

@@ -5,7 +5,7 @@ docs/lab.md describes its limits.
 
 from netlab.lab.life import LabState, broken_pieces, down, status, up
 from netlab.lab.plan import LabOptions, linux_of
-from netlab.lab.programs import LabNeed, Missing, examine, missing_for_windows, missing_packages
+from netlab.lab.programs import LabNeed, Missing, examine, missing_packages
 
 __all__ = [
     "LabNeed",
@@ -16,7 +16,6 @@ __all__ = [
     "down",
     "examine",
     "linux_of",
-    "missing_for_windows",
     "missing_packages",
     "status",
     "up",

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from netlab.errors import HostError, UsageError
-from netlab.lab import network, server, state, sudo
+from netlab.lab import network, programs, server, state, sudo
 from netlab.lab.plan import SECOND, LabHost, LabOptions, LabPlan, Place, check_name, make_plan
-from netlab.lab.programs import missing_for_sudo, missing_for_windows, missing_packages, run
+from netlab.lab.programs import run
 from netlab.lab.state import wish_of
 from netlab.units import format_rate, format_share
 
@@ -391,14 +391,14 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
     """
     options.check()
     _require_root()
-    shortage = missing_packages()
+    shortage = programs.missing_packages()
     if options.windows:
-        shortage += missing_for_windows()
+        shortage += programs.missing_packages(programs.WINDOWS_PROGRAMS)
     if options.sudo:
-        shortage += missing_for_sudo()
+        shortage += programs.missing_packages(programs.SUDO_PROGRAMS)
     if shortage:
-        programs, remedy = ", ".join(shortage.programs), f"install with `{shortage.command}`"
-        raise HostError(f"the virtual lab needs {programs}: {remedy}")
+        names, remedy = ", ".join(shortage.programs), f"install with `{shortage.command}`"
+        raise HostError(f"the virtual lab needs {names}: {remedy}")
     file = options.hosts_file
     if file is not None and file.exists() and not _is_inventory_of(options.name, file):
         raise UsageError(

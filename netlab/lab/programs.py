@@ -94,22 +94,13 @@ def has_dnf() -> bool:
     return dnf is not None and apt is None
 
 
-def missing_packages(search_path: str = SEARCH_PATH) -> Missing:
-    """Programs that every lab needs and ``search_path`` does not have."""
-    return _missing(PROGRAMS, search_path)
+def missing_packages(
+    packages_of: Mapping[str, str] = PROGRAMS, search_path: str = WINE_SEARCH_PATH
+) -> Missing:
+    """Programs of ``packages_of``, which every lab needs, that ``search_path`` does not have.
 
-
-def missing_for_windows(search_path: str = WINE_SEARCH_PATH) -> Missing:
-    """Programs that Windows hosts need in addition and ``search_path`` does not have."""
-    return _missing(WINDOWS_PROGRAMS, search_path)
-
-
-def missing_for_sudo(search_path: str = SEARCH_PATH) -> Missing:
-    """Programs that a lab with ``--sudo`` needs in addition and ``search_path`` does not have."""
-    return _missing(SUDO_PROGRAMS, search_path)
-
-
-def _missing(packages_of: Mapping[str, str], search_path: str) -> Missing:
+    Windows hosts also need ``WINDOWS_PROGRAMS``, and a lab with ``--sudo`` ``SUDO_PROGRAMS``.
+    """
     absent = tuple(name for name in packages_of if shutil.which(name, path=search_path) is None)
     packages = tuple(dict.fromkeys(packages_of[name] for name in absent))
     return Missing(absent, packages)
@@ -334,7 +325,7 @@ def examine() -> tuple[LabNeed, ...]:
         root = LabNeed(LINUX, "Linux", "it is made on a Linux machine: sudo netlab lab up")
     needs = [root, _programs(LINUX, missing_packages())]
     can_try = all(need.remedy is None for need in needs)
-    needs.append(_programs(WINDOWS, missing_for_windows()))
+    needs.append(_programs(WINDOWS, missing_packages(WINDOWS_PROGRAMS)))
     if can_try:
         namespaces = _trial(LINUX, "network, mount and process namespaces", "true")
         needs.append(namespaces)
@@ -345,7 +336,7 @@ def examine() -> tuple[LabNeed, ...]:
             _trial(LINUX, "bridge", BRIDGE, "bridge"),
             _trial(LINUX, "token bucket (tbf)", SHAPER, "sch_tbf"),
             LabNeed(QUOTAS, "control groups", quota_remedy()),
-            _programs(SUDO, missing_for_sudo()),
+            _programs(SUDO, missing_packages(SUDO_PROGRAMS)),
             _trial(WINDOWS, "overlay file systems", LAYERS, "overlay"),
         ]
     return tuple(needs)

@@ -177,7 +177,7 @@ def test_install_commands_use_the_package_manager_of_the_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(programs, "SEARCH_PATH", str(tmp_path))
-    lack = programs.missing_packages(str(tmp_path))
+    lack = programs.missing_packages(search_path=str(tmp_path))
     assert lack.programs == tuple(programs.PROGRAMS)
     packages = "iproute2 ethtool openssh-server openssh-client util-linux mount procps"
     debian = f"sudo apt-get install {packages}"

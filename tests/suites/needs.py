@@ -66,9 +66,9 @@ def _lab() -> bool:
 
 
 def _windows_hosts() -> bool:
-    from netlab import lab
+    from netlab.lab import programs
 
-    return _lab() and not lab.missing_for_windows()
+    return _lab() and not programs.missing_packages(programs.WINDOWS_PROGRAMS)
 
 
 def _quota() -> bool:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -78,14 +79,23 @@ def test_a_lab_has_at_most_4_windows_hosts_with_accounts_of_its_own() -> None:
             LabOptions(windows=wrong).check()
 
 
+def only_for_windows(monkeypatch: pytest.MonkeyPatch, lack: programs.Missing) -> None:
+    """Nothing is missing, except for Windows hosts."""
+
+    def missing(packages_of: Mapping[str, str] = programs.PROGRAMS) -> programs.Missing:
+        is_for_windows = packages_of is programs.WINDOWS_PROGRAMS
+        return lack if is_for_windows else programs.Missing((), ())
+
+    monkeypatch.setattr(programs, "missing_packages", missing)
+
+
 def test_lab_up_without_wine_makes_nothing_and_names_the_packages(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(state, "ROOT", tmp_path / "labs")
     monkeypatch.setattr(life, "_require_root", lambda: None)
-    monkeypatch.setattr(life, "missing_packages", lambda: programs.Missing((), ()))
-    lack = programs.missing_for_windows("/nowhere")
-    monkeypatch.setattr(life, "missing_for_windows", lambda: lack)
+    lack = programs.missing_packages(programs.WINDOWS_PROGRAMS, "/nowhere")
+    only_for_windows(monkeypatch, lack)
     with pytest.raises(
         HostError, match=r"needs wine64, .*sudo apt-get install wine64 gcc-mingw-w64-x86-64"
     ):
@@ -97,8 +107,7 @@ def test_the_doctor_prints_missing_parts_with_their_install_commands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lack = programs.Missing(("wine64",), ("wine64",))
-    monkeypatch.setattr(programs, "missing_packages", lambda: programs.Missing((), ()))
-    monkeypatch.setattr(programs, "missing_for_windows", lambda: lack)
+    only_for_windows(monkeypatch, lack)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     outcome = CliRunner().invoke(cli, ["lab", "doctor"])
     assert outcome.exit_code == HostError.exit_code
