@@ -28,7 +28,7 @@ from netlab.kinds import DEFAULTS_OF
 from netlab.messages import Message, _
 from netlab.results.labels import setting
 from netlab.stats import ComparisonResult, Outlier, compare, judged_together, mean, median
-from netlab.trial.record import Value
+from netlab.trial.record import Value, grouped
 from netlab.trial.settings import Level
 
 WAYS: Mapping[str, Message] = {
@@ -94,10 +94,7 @@ def _kind_of_tools(streams: Iterable[StreamSample]) -> Kind:
     on what most trials show. A cell that does not fill the wire shows nothing, because the link may
     carry more.
     """
-    cells: dict[tuple[str, str], list[StreamSample]] = defaultdict(list)
-    for sample in streams:
-        if not sample.engine:
-            cells[sample.cell, sample.flow].append(sample)
+    cells = grouped((s for s in streams if not s.engine), lambda s: (s.cell, s.flow))
     above = full = False
     for trials in cells.values():
         above_count = sum(map(is_above, trials))
@@ -512,9 +509,7 @@ def variants(series: Iterable[Series], *, imported: bool) -> Iterator[Finding]:
     """One note for each setting in which cells differ, and each of its levels. The baseline, with
     which the other levels are compared, has no note.
     """
-    kinds: dict[tuple[str, str], list[TripCell]] = defaultdict(list)
-    for cell in trip_cells(series):
-        kinds[cell.test, cell.group.pairing].append(cell)
+    kinds = grouped(trip_cells(series), lambda cell: (cell.test, cell.group.pairing))
     comparisons = [
         comparison
         for cells in kinds.values()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -16,7 +16,7 @@ from netlab.findings.finding import Facts, Finding, Group, Kind, finding
 from netlab.findings.stream_limits import trials_of
 from netlab.findings.stream_rules import placed
 from netlab.messages import Message, _, joined
-from netlab.trial.record import as_whole
+from netlab.trial.record import as_whole, grouped
 from netlab.units import format_bytes, format_rate
 
 LossVerdict = Literal["few enough", "too many", "not known"]
@@ -225,18 +225,12 @@ def one_ways(samples: Sequence[StreamSample]) -> Iterator[OneWay]:
     Only trials with one TCP stream that is neither paced nor imported count. The loss, however, is
     counted over all streams of the pairing in that direction, including UDP.
     """
-    ways: dict[tuple[str, str, str, str], list[StreamSample]] = defaultdict(list)
-    for sample in samples:
-        if not sample.imported and not sample.same_host:
-            hosts = (sample.sender.host, sample.receiver.host)
-            ways[sample.pairing, sample.flow, *hosts].append(sample)
+    cabled = (s for s in samples if not s.imported and not s.same_host)
+    ways = grouped(cabled, lambda s: (s.pairing, s.flow, s.sender.host, s.receiver.host))
     for of_way in ways.values():
         loss = path_loss(of_way)
-        by_size: dict[int | None, list[StreamSample]] = defaultdict(list)
-        for sample in of_way:
-            if sample.protocol == "TCP" and sample.streams == 1 and not sample.paced:
-                asked = as_whole(sample.record.settings.get("socket_buffer_bytes"))
-                by_size[asked].append(sample)
+        tcp = (s for s in of_way if s.protocol == "TCP" and s.streams == 1 and not s.paced)
+        by_size = grouped(tcp, lambda s: as_whole(s.record.settings.get("socket_buffer_bytes")))
         for size, of_size in by_size.items():
             yield OneWay(
                 samples=tuple(of_size),

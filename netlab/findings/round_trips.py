@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Literal
 
@@ -19,7 +18,7 @@ from netlab.messages import Message, _
 from netlab.stats import median_absolute_deviation
 from netlab.stats.histogram import Modes, middle_of, two_modes
 from netlab.trial.interruptions import Cause, interruptions
-from netlab.trial.record import MeasuredValues, Record, Status, as_number
+from netlab.trial.record import MeasuredValues, Record, Status, as_number, grouped
 from netlab.units import format_rate, format_seconds
 
 WHAT: Mapping[str, Message] = {"round_trip": _("round trips"), "connect": _("transactions")}
@@ -121,10 +120,9 @@ def below_floor(series: Iterable[Series], link: Link | None) -> tuple[Finding, .
     """
     if link is None:
         return ()
-    groups: dict[tuple[str, Group], list[TripCell]] = defaultdict(list)
-    for cell in trip_cells(series):
-        group = Group(cell.group.pairing, cell.group.protocol, cell.group.message_bytes)
-        groups[cell.test, group].append(cell)
+    groups = grouped(
+        trip_cells(series), lambda cell: (cell.test, replace(cell.group, flow="", conditions=()))
+    )
     findings = (_of_group(test, group, cells, link) for (test, group), cells in groups.items())
     below = filter(None, findings)
     return tuple(sorted(below, key=lambda finding: "typical_trip_ns" not in finding.evidence))
