@@ -35,16 +35,13 @@ warning("interface", section=RUN,
     condition="a host measured over a cable, and its interface is slower than the stated link "
         "(`speed`), has another MTU (`mtu`), or runs at half duplex (`duplex`)",
     values={
-        "speed": value(
-            _("{interface} runs at {interface_speed_bit_per_s}, but the matrix states a link of "
-                "{link_rate_bit_per_s}"), rank=3,
+        "speed": value(_("{interface} runs at {interface_speed_bit_per_s}, but the matrix states a "
+                "link of {link_rate_bit_per_s}"), rank=3,
             advice=_("state the rate that the interfaces negotiated, or replace the cable")),
-        "mtu": value(
-            _("{interface} has an MTU of {interface_mtu_bytes} bytes, but the matrix states "
-                "{link_mtu_bytes}"), rank=4,
+        "mtu": value(_("{interface} has an MTU of {interface_mtu_bytes} bytes, but the matrix "
+                "states {link_mtu_bytes}"), rank=4,
             advice=_("state the MTU that the interfaces have, or set it")),
-        "duplex": value(
-            _("{interface} runs at half duplex"), rank=5,
+        "duplex": value(_("{interface} runs at half duplex"), rank=5,
             advice=_("let both ends negotiate, or set both to full duplex"))})
 note("virtual-machine", _("virtual machines under {hypervisor}: {hosts}"),
     advice=_("these hosts share their CPUs and clocks with other machines"),
@@ -70,16 +67,14 @@ warning("interruption", section=DOUBTFUL,
         "while others had data. The finding has the time without data, the start of the longest "
         "gap, the cause, and the result of each attempt",
     values={
-        "final": value(
-            _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the attempts at "
-                "the trial reached {attempts}"),
+        "final": value(_("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the "
+                "attempts at the trial reached {attempts}"),
             _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
             rule="over_time:stopped", rank=1,
             advice=_("the figure includes a time without data: remove the cause, then measure "
                 "again")),
-        "earlier": value(
-            _("measured again, because no data arrived for {stopped_ns} of {window_ns}, {when}; "
-                "{cause}; the attempts at the trial reached {attempts}"),
+        "earlier": value(_("measured again, because no data arrived for {stopped_ns} of "
+                "{window_ns}, {when}; {cause}; the attempts at the trial reached {attempts}"),
             _("measured again, because no data arrived for {stopped_ns} of {window_ns}, {when}; "
                 "{cause}"), severity="note", rank=76, leads=False,
             advice=_("the last attempt counts; if this happens often, check the host and the "
@@ -98,13 +93,11 @@ warning("host-delay", rule="over_time:delayed_trials", section=DOUBTFUL,
         "to other machines, in a window of at least {derived.WINDOW_NS/1e9} s. Only the first of "
         "`interruption/final`, `process` and `hypervisor` is stated",
     values={
-        "process": value(
-            _("{cause} for {stalled_ns} of {window_ns}, in short pauses"),
+        "process": value(_("{cause} for {stalled_ns} of {window_ns}, in short pauses"),
             rank=51,  # after the limits (50): the cause
             advice=_("find what stops or throttles the probe on that host (a quota, a debugger, "
                 "other work, the hypervisor), then measure again")),
-        "hypervisor": value(
-            _("{cause} for {steal_share} of the time"), rank=9,
+        "hypervisor": value(_("{cause} for {steal_share} of the time"), rank=9,
             advice=_("measure on hosts that do not share their CPUs, or let `quiet` in the matrix "
                 "repeat such trials"))})
 warning("off-rate", rank=10, section=DOUBTFUL,
@@ -116,14 +109,12 @@ warning("off-rate", rank=10, section=DOUBTFUL,
         "cable was unplugged; not of another tool (`engine`). Not stated with `interruption/final` "
         "or `host-delay`",
     values={
-        "less": value(
-            _("the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it left out "
-                "{left_out}"),
+        "less": value(_("the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it "
+                "left out {left_out}"),
             advice=_("the sender limits the figure: find what slowed it down, or request a lower "
                 "rate")),
-        "more": value(
-            _("{received_bit_per_s} arrived, but only {offered_bit_per_s} was offered: the window "
-                "includes delayed messages"),
+        "more": value(_("{received_bit_per_s} arrived, but only {offered_bit_per_s} was offered: "
+                "the window includes delayed messages"),
             advice=_("the figure includes data that waited in a queue: find what delayed the data, "
                 "then repeat such trials"))})
 warning("clock", section=DOUBTFUL,
@@ -132,17 +123,14 @@ warning("clock", section=DOUBTFUL,
         "than half of a cell's trials, a host's monotonic clock, which time synchronisation "
         "corrects, differed by more than {validity.CLOCK_PPM} ppm from CLOCK_MONOTONIC_RAW",
     values={
-        "step": value(
-            _("its clock jumped by {clock_step_ns} during a trial"),
+        "step": value(_("its clock jumped by {clock_step_ns} during a trial"),
             rule="validity:clock_steps_of_round_trips", rank=7,
             advice=_("something set the clock during the trial: prevent that, then measure again")),
-        "rate": value(
-            _("time synchronisation changed the rate of its clock by {clock_ppm}"),
+        "rate": value(_("time synchronisation changed the rate of its clock by {clock_ppm}"),
             advice=_("time synchronisation is correcting the clock: wait until the clock is right, "
                 "then measure again"))})
-note("other-load",
-    _("other work used its CPUs: at worst, the test waited for a CPU {waited} of the time, and "
-        "{stolen} of the CPU time went to other machines"),
+note("other-load", _("other work used its CPUs: at worst, the test waited for a CPU {waited} of "
+        "the time, and {stolen} of the CPU time went to other machines"),
     _("other work used its CPUs: at worst, the test waited for a CPU {waited} of the time"),
     _("other work used its CPUs: at worst, {stolen} of the CPU time went to other machines"),
     advice=_("measure while nothing else runs on the host"),
@@ -177,21 +165,18 @@ warning("deviation", section=RUN,
         "from their median by more than {stats.SIBLINGS_LIMIT} times their scale (modified z "
         "score; Iglewicz and Hoaglin 1993)",
     values={
-        "cell": value(
-            _("{value} at a socket buffer of {socket_buffer} is an outlier; its neighbours have "
-                "{expected} ({means})"),
+        "cell": value(_("{value} at a socket buffer of {socket_buffer} is an outlier; its "
+                "neighbours have {expected} ({means})"),
             _("{value} is an outlier; its neighbours have {expected} ({means})"),
             rule="buffers:outliers", rank=9,
             advice=_("measure the cell again; until then use the median, or the mean without "
                 "outliers")),
-        "step": value(
-            _("a step to {value} at socket buffers of {buffers}; the neighbouring cells have "
-                "{expected}"), severity="note", rank=67,
+        "step": value(_("a step to {value} at socket buffers of {buffers}; the neighbouring cells "
+                "have {expected}"), severity="note", rank=67,
             advice=_("neighbouring cells confirm each other: look for what changes at this buffer "
                 "size")),
-        "trial": value(
-            _("{which_trial} is an outlier, {nor_others}: {value}; the others have {expected} "
-                "({means})"),
+        "trial": value(_("{which_trial} is an outlier, {nor_others}: {value}; the others have "
+                "{expected} ({means})"),
             _("{which_trial} is an outlier: {value}; the others have {expected} ({means})"),
             severity="note", rank=71,
             advice=_("check what happened at that time of the run; use the median"))})
@@ -218,32 +203,27 @@ warning("above-wire", rule="buffers:above_any", figures=("highest_ceiling_bit_pe
         "above the ceiling in none. `either`: neither of the two. If netprobe's cells are above "
         "the ceiling too, those of the tool are `rate`",
     values={
-        "rate": value(
-            _("{excess} above the wire ceiling of {highest_ceiling_bit_per_s}: the stated link "
-                "rate is wrong, or a clock or an offload distorts the figure"), rank=1,
+        "rate": value(_("{excess} above the wire ceiling of {highest_ceiling_bit_per_s}: the "
+                "stated link rate is wrong, or a clock or an offload distorts the figure"), rank=1,
             advice=_("no link carries that: check the stated rate, the offloads and the receiver's "
                 "clock")),
-        "tool": value(
-            _("the figure of {tool} is {excess} above the wire ceiling of "
+        "tool": value(_("the figure of {tool} is {excess} above the wire ceiling of "
                 "{highest_ceiling_bit_per_s}, netprobe’s are not: {way}"), rank=14,
             advice=_("the wire does not carry that: use netprobe's figure instead")),
-        "either": value(
-            _("the figure of {tool} is {excess} above the wire ceiling of "
+        "either": value(_("the figure of {tool} is {excess} above the wire ceiling of "
                 "{highest_ceiling_bit_per_s}: the stated link rate is wrong, or {tool} counts too "
                 "much ({way})"), rank=1,
             advice=_("measure the same cells with netprobe: its figures show which of the two is "
                 "wrong"))})
-note("one-way",
-    _("{throughput_bit_per_s}, but {against} has {other_bit_per_s}: {ratio} times as much in "
-        "the other direction"), rule="runs:one_way", rank=66,
+note("one-way", _("{throughput_bit_per_s}, but {against} has {other_bit_per_s}: {ratio} times as "
+        "much in the other direction"), rule="runs:one_way", rank=66,
     advice=_("compare the two ends: operating system, driver, connection"),
     section=RUN, condition="a pairing carries less than half of what the same two ends carry in "
         "the other direction. The rule compares the medians over the socket buffer sizes that were "
         "measured in both directions. Not stated if findings `mesh-limit/host`, `mesh-limit/pair` "
         "or `mesh-limit/mesh` already name all compared cells of the slower direction")
-note("unexplained-fall",
-    _("throughput falls from {expected} to {least} at socket buffers of {buffer} and larger; "
-        "nothing recorded explains it"), rule="buffers:falls", rank=62,
+note("unexplained-fall", _("throughput falls from {expected} to {least} at socket buffers of "
+        "{buffer} and larger; nothing recorded explains it"), rule="buffers:falls", rank=62,
     advice=_("nothing recorded shows the cause: measure again with the counters of both hosts"),
     section=RUN, condition="at least {buffers.LEAST_FULL} cells of a column are *full*: they reach "
         "{stream_limits.FILLED:%} of the wire ceiling ({stream_limits.FILLED_BOTH_WAYS:%} with "
@@ -251,9 +231,8 @@ note("unexplained-fall",
         "than all of these, and each is below their median by more than {stats.STEP_LIMIT} "
         "times the scale (that of `deviation/cell`, from the full cells). No rule finds the limit "
         "of any further cell")
-note("no-timestamps",
-    _("{throughput_bit_per_s} is consistent with TCP without timestamps (wire ceiling "
-        "{ceiling_without_bit_per_s}; with timestamps {ceiling_with_bit_per_s}); the TCP "
+note("no-timestamps", _("{throughput_bit_per_s} is consistent with TCP without timestamps (wire "
+        "ceiling {ceiling_without_bit_per_s}; with timestamps {ceiling_with_bit_per_s}); the TCP "
         "options are not recorded"),
     rule="buffers:without_timestamps", rank=68, advice=_("record the TCP options to be sure"),
     section=RUN, condition="the options of TCP are not recorded; throughput is above the wire "
@@ -269,17 +248,14 @@ note("socket-buffer", rule="buffers:buffers", section=RUN,
         "{buffers.NO_EFFECT:%} above the smallest, if need be without the cells of "
         "`deviation/cell`",
     values={
-        "capped": value(
-            _("socket buffers of {asked} were capped by {ends}; the largest effective size is "
-                "{most_effective_bytes}"),
+        "capped": value(_("socket buffers of {asked} were capped by {ends}; the largest effective "
+                "size is {most_effective_bytes}"),
             _("socket buffers of {asked} were capped by {ends}"), severity="warning", rank=65,
             advice=_("raise rmem_max and wmem_max of the host, or leave these sizes out")),
-        "same": value(
-            _("socket buffers of {asked} all have an effective size of {effective_bytes}: "
-                "{its_cells} measure the same conditions"),
+        "same": value(_("socket buffers of {asked} all have an effective size of "
+                "{effective_bytes}: {its_cells} measure the same conditions"),
             advice=_("these cells repeat one measurement")),
-        "no-effect": value(
-            _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
+        "no-effect": value(_("the socket buffer had no effect from {from_socket_buffer_bytes} to "
                 "{to_socket_buffer_bytes}: {least} to {most}, except for {outliers}"),
             _("the socket buffer had no effect from {from_socket_buffer_bytes} to "
                 "{to_socket_buffer_bytes}: {least} to {most}"), rank=72,
@@ -287,17 +263,15 @@ note("socket-buffer", rule="buffers:buffers", section=RUN,
         "doubled": value(
             _("socket buffers of {asked} were doubled by the system {of_ends}"), leads=False,
             advice=_("compare the buffers of two systems by their effective sizes"))})
-note("fragmented",
-    _("each message is sent as {fragments} fragments at an MTU of {mtu_bytes} bytes; messages "
-        "of up to {largest_whole_message_bytes} bytes fit one frame"),
+note("fragmented", _("each message is sent as {fragments} fragments at an MTU of {mtu_bytes} "
+        "bytes; messages of up to {largest_whole_message_bytes} bytes fit one frame"),
     rule="buffers:fragmented", rank=75,
     advice=_("one lost fragment loses the whole message: use the next smaller size that fits "
         "one frame"),
     section=RUN, condition="a UDP message does not fit into one frame of the path. The finding has "
         "the length of the longest message that fits")
-note("cannot-tell",
-    _("{pairing} against {against}, {protocol}: no verdict, because each cell has one trial "
-        "(n = 1); the column means differ by {difference} Mbit/s"),
+note("cannot-tell", _("{pairing} against {against}, {protocol}: no verdict, because each cell has "
+        "one trial (n = 1); the column means differ by {difference} Mbit/s"),
     rule="runs:unrepeated", rank=63, says_of_what=True,
     advice=_("repeat each cell at least three times, better five"),
     section=RUN, condition="every cell with streams has one trial, so no statistical test can show "
@@ -314,36 +288,29 @@ warning("loss", rule="stream_rules:lost", rank=56, section=LOST,
         "reassembled, and the probable other traffic is less than half of the loss (else the "
         "receiver may have dropped our frames behind its interface). `unknown`: none of these",
     values={
-        "socket": value(
-            _("{lost_messages} of {sent_messages} messages lost: the receiving socket of "
-                "{at_host} had no room for {dropped_frames}"),
+        "socket": value(_("{lost_messages} of {sent_messages} messages lost: the receiving socket "
+                "of {at_host} had no room for {dropped_frames}"),
             advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit")),
-        "backlog": value(
-            _("{lost_messages} of {sent_messages} messages lost: the backlog of {at_host}’s CPUs "
-                "had no room for {those_frames}"),
+        "backlog": value(_("{lost_messages} of {sent_messages} messages lost: the backlog of "
+                "{at_host}’s CPUs had no room for {those_frames}"),
             advice=_("spread interrupts over more CPUs, or raise net.core.netdev_max_backlog")),
-        "interface": value(
-            _("{lost_messages} of {sent_messages} messages lost: the interface of {at_host} "
-                "dropped {those_frames}"),
+        "interface": value(_("{lost_messages} of {sent_messages} messages lost: the interface of "
+                "{at_host} dropped {those_frames}"),
             advice=_("check the interface's rings and driver, and the MTU at both ends of its "
                 "cable")),
-        "queue": value(
-            _("{lost_messages} of {sent_messages} messages lost: the queue in front of "
+        "queue": value(_("{lost_messages} of {sent_messages} messages lost: the queue in front of "
                 "{at_host}’s interface dropped {those_frames}"),
             advice=_("lengthen that queue, or offer a lower rate")),
-        "unsent": value(
-            _("{never_sent}: the interface of {at_host}, or the queue in front of it, refused to "
-                "take more"), rank=57,
+        "unsent": value(_("{never_sent}: the interface of {at_host}, or the queue in front of it, "
+                "refused to take more"), rank=57,
             advice=_("lengthen the queue of the sender's interface, or offer a lower rate")),
-        "path": value(
-            _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all "
-                "their drops, and {those_few}"),
+        "path": value(_("{lost_messages} of {sent_messages} messages lost on the path: both hosts "
+                "count all their drops, and {those_few}"),
             _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all "
                 "their drops, and there were none"),
             advice=_("check the path for a slower link, a short queue or errors")),
-        "unknown": value(
-            _("{lost_messages} of {sent_messages} messages lost at an unknown place: not all of "
-                "{at_host}’s own drops are known"),
+        "unknown": value(_("{lost_messages} of {sent_messages} messages lost at an unknown place: "
+                "not all of {at_host}’s own drops are known"),
             _("{lost_messages} of {sent_messages} messages lost at an unknown place: the two "
                 "hosts dropped only {those_frames}"),
             _("{lost_messages} of {sent_messages} messages lost at an unknown place"),
@@ -358,12 +325,10 @@ note("sent-again", _("{segments} sent again: {at_host} dropped {frames_here} {pl
 warning("no-result", section=RUN,
     condition="some trials of cells failed, or cells have no result at all; with the reason",
     values={
-        "trials": value(
-            _("{counted_trials} failed (messages of {of_bytes}): {why}"),
+        "trials": value(_("{counted_trials} failed (messages of {of_bytes}): {why}"),
             _("{counted_trials} failed: {why}"), rule="runs:missing", rank=8,
             advice=_("run the matrix again: failed trials are repeated")),
-        "cells": value(
-            _("{cells} of {all_cells} have no result (messages of {of_bytes}): {why}"),
+        "cells": value(_("{cells} of {all_cells} have no result (messages of {of_bytes}): {why}"),
             _("{cells} of {all_cells} have no result: {why}"), severity="note", rank=73,
             advice=_("blank cells are not part of any mean"))})
 note("fewer-cells", _("its mean includes {counted_cells}, but the means next to it include "

@@ -29,8 +29,7 @@ note("target", rule="distance:at_a_distance", section=AT_A_DISTANCE,
         "enough, in these UDP streams or in all streams with segments sent again. `undecided`: the "
         "records show neither",
     values={
-        "fails": value(
-            _("{target_bit_per_s} over TCP at {target_rtt_ns} fails: {bounds}"),
+        "fails": value(_("{target_bit_per_s} over TCP at {target_rtt_ns} fails: {bounds}"),
             severity="warning", rank=60,
             advice=_("the tightest limit is listed first: enlarge that buffer or auto-tuning’s "
                 "limit (tcp_rmem, tcp_wmem), remove the cause of the loss, or lower the target")),
@@ -60,9 +59,8 @@ warning("cpu-bound", of_host=True, section=BOTTLENECK,
             figures=("thread_share", "sender_run_queue_share", "calls_per_s"),
             advice=_("the sender limits the figure: use larger messages, more streams or a faster "
                 "CPU")),
-        "receiver": value(
-            _("its receive queue was full in {queue_full_share} of the samples, {useful_share} of "
-                "its receive calls found data"),
+        "receiver": value(_("its receive queue was full in {queue_full_share} of the samples, "
+                "{useful_share} of its receive calls found data"),
             _("its receive queue was full in {queue_full_share} of the samples"),
             _("{useful_share} of its receive calls found data"), limit=_("the receiver’s CPU"),
             figures=("queue_full_share", "useful_share", "receiver_thread_share"),
@@ -96,8 +94,7 @@ warning("cpu-wait", of_host=True, section=BOTTLENECK,
         "machines, and a thread waited for at most three times this share (a longer wait is due to "
         "other programs)",
     values={
-        "sender-quota": value(
-            _("throttled in {sender_throttled_share} of the quota’s periods"),
+        "sender-quota": value(_("throttled in {sender_throttled_share} of the quota’s periods"),
             limit=_("the sender’s CPU quota"), figures=("sender_throttled_share", "thread_share"),
             advice=_("raise the sender's CPU quota, or measure outside its container")),
         "sender-programs": value(
@@ -105,8 +102,7 @@ warning("cpu-wait", of_host=True, section=BOTTLENECK,
             limit=_("other programs on the sender’s CPU"),
             figures=("sender_run_queue_share", "thread_share"),
             advice=_("stop the other programs on the sender's CPU, or give the test its own CPU")),
-        "receiver-quota": value(
-            _("throttled in {receiver_throttled_share} of the quota’s periods"),
+        "receiver-quota": value(_("throttled in {receiver_throttled_share} of the quota’s periods"),
             limit=_("the receiver’s CPU quota"),
             figures=("receiver_throttled_share", "receiver_thread_share"),
             advice=_("raise the receiver's CPU quota, or measure outside its container")),
@@ -127,16 +123,14 @@ warning("buffer-limit", section=BOTTLENECK,
         "only if one window per shortest round trip is at most {stream_rules.WINDOW_FITS} times "
         "the throughput, and the receive queue was full in at most half of the samples",
     values={
-        "sender": value(
-            _("TCP waited {sndbuf_limited_share} of the time for room in a send buffer of "
-                "{send_buffer_bytes}"),
+        "sender": value(_("TCP waited {sndbuf_limited_share} of the time for room in a send buffer "
+                "of {send_buffer_bytes}"),
             _("TCP waited {sndbuf_limited_share} of the time for room in its send buffer"),
             limit=_("the sender’s buffer"),
             figures=("sndbuf_limited_share", "send_buffer_bytes", "min_rtt_us"),
             advice=_("the socket limits the figure: enlarge the sender's buffer")),
-        "receiver": value(
-            _("TCP waited for this window {rwnd_limited_share} of the time; {window_bytes} per "
-                "round trip of {min_rtt_us} allow {window_limit_bit_per_s}"),
+        "receiver": value(_("TCP waited for this window {rwnd_limited_share} of the time; "
+                "{window_bytes} per round trip of {min_rtt_us} allow {window_limit_bit_per_s}"),
             limit=_("the receiver’s window"), of_host=True,
             figures=("rwnd_limited_share", "window_bytes", "min_rtt_us", "window_limit_bit_per_s"),
             advice=_("the socket limits the figure: enlarge the receiver's buffer"))})
@@ -153,12 +147,10 @@ warning("loss-limit", _("{lost_share} lost"), section=BOTTLENECK,
         "`sender-queue`: the sender's own system dropped more than {1-stream_rules.DELIVERED:%} of "
         "the messages",
     values={
-        "sender-queue": value(
-            _("dropped: {local_drops}"), limit=_("drops in the sender’s queue"),
+        "sender-queue": value(_("dropped: {local_drops}"), limit=_("drops in the sender’s queue"),
             figures=("local_drops",),
             advice=_("lengthen the queue of the sender's interface, or offer a lower rate")),
-        "socket": value(
-            _("{lost_share} lost, {lost_in_socket} of that in the socket"),
+        "socket": value(_("{lost_share} lost, {lost_in_socket} of that in the socket"),
             limit=_("drops in the receiver’s queue"),
             advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit")),
         "host": value(limit=_("drops at a host’s interface or backlog"), of_host=True,
@@ -179,9 +171,8 @@ warning(
         "because of a thread of the test, and no thread of the test waited for a CPU for more than "
         "{stream_rules.STARVED:%}. At least {stream_rules.WORK_PER_S} messages were sent, or full "
         "frames arrived, per second; fewer cannot keep a core busy")
-note("congestion",
-    _("{resent_segments} sent again; the congestion window limited TCP {cwnd_limited_share} of "
-        "the time"), rank=70, limit=_("congestion control"),
+note("congestion", _("{resent_segments} sent again; the congestion window limited TCP "
+        "{cwnd_limited_share} of the time"), rank=70, limit=_("congestion control"),
     figures=("cwnd_limited_share", "retransmissions", "min_rtt_us"),
     advice=_("check the path for a slower link or a short queue"), section=BOTTLENECK,
     condition="the one TCP stream sent segments again, and for at least half of the window neither "
@@ -250,8 +241,7 @@ warning("rate-limit", rank=2, section=BOTTLENECK,
         "time without a CPU explains it twice), and with fewer than three ceilings no stream is "
         "below it without a known reason. Not stated with data both ways",
     values={
-        "link": value(
-            _("{rate_limit_bit_per_s} on the wire"), limit=_("a slower link"), says=(
+        "link": value(_("{rate_limit_bit_per_s} on the wire"), limit=_("a slower link"), says=(
                 _("a link of {rate_limit_bit_per_s} {direction}, but the matrix states "
                     "{link_rate_bit_per_s}: {trials} of {of_trials} trials, with {columns} "
                     "combinations of protocol and message size, reach this rate on the wire and "
@@ -298,8 +288,7 @@ warning("mesh-limit", rule=lambda mesh: mesh, rank=3, section=MESH,
         "({stream_limits.FILLED_BOTH_WAYS:%} both ways), and fewer than half of the trials have a "
         "limit that is not on the path",
     values={
-        "host": value(
-            _("{both_ways_bit_per_s} with every peer, both ways; other hosts reach "
+        "host": value(_("{both_ways_bit_per_s} with every peer, both ways; other hosts reach "
                 "{others_bit_per_s}: limited by {limits}"),
             _("{both_ways_bit_per_s} with every peer ({one_peer} and {other_peer}), both ways; "
                 "other hosts reach {others_bit_per_s}: consistent with a link of "
@@ -329,16 +318,14 @@ warning("mesh-limit", rule=lambda mesh: mesh, rank=3, section=MESH,
             _("receives at most {receives_at_most_bit_per_s} from every peer; other hosts reach "
                 "{others_bit_per_s}"), rank=2,
             advice=_("check what only this host has: its cable and port, its driver, its CPU")),
-        "pair": value(
-            _("between {one} and {other} at most {throughput_bit_per_s}, both ways, but each of "
-                "them reaches {expected_bit_per_s} with other hosts"),
+        "pair": value(_("between {one} and {other} at most {throughput_bit_per_s}, both ways, but "
+                "each of them reaches {expected_bit_per_s} with other hosts"),
             _("from {sending} to {receiving} {throughput_bit_per_s}, but each of them reaches "
                 "{expected_bit_per_s} with other hosts"), says_of_what=True,
             advice=_("check what only these two share: the link between their switches, a route, a "
                 "filter")),
-        "mesh": value(
-            _("all {pairs} pairs reach {throughput_bit_per_s}, {ceiling_share} of what a link of "
-                "{link_rate_bit_per_s} carries: no host stands out"),
+        "mesh": value(_("all {pairs} pairs reach {throughput_bit_per_s}, {ceiling_share} of what a "
+                "link of {link_rate_bit_per_s} carries: no host stands out"),
             advice=_("check what all of them share, such as the switch, and the stated rate of the "
                 "link"))})
 note("far-host", _("adds {added_ns} to each of its round trips; {typical_ns} is typical"),
@@ -364,23 +351,20 @@ warning("trend", section=OVER_TIME,
         "Kendall's seasonal test has p under {over_time.BY_CHANCE} (season: the cell; Hirsch, "
         "Slack and Smith, Water Resources Research 18, 1982)",
     values={
-        "proved": value(
-            _("{what}: {change_share} from the first to the last of {blocks} blocks, over "
-                "{lasted_s}, as the median of {counted_cells}; chance alone gives such a change in "
-                "one of {one_of} runs"),
+        "proved": value(_("{what}: {change_share} from the first to the last of {blocks} blocks, "
+                "over {lasted_s}, as the median of {counted_cells}; chance alone gives such a "
+                "change in one of {one_of} runs"),
             _("{what}: {change_share} from the first to the last of {blocks} blocks, as the median "
                 "of {counted_cells}; chance alone gives such a change in one of {one_of} runs"),
             rule="over_time:drifts", rank=12,
             advice=_("conditions changed during the run: find what changed (heat, other load), and "
                 "compare cells only within a block")),
-        "possible": value(
-            _("{what}: {change_share} from the first to the last of {blocks} blocks, as the median "
-                "of {counted_cells}: consistent with drift, but {blocks} blocks are too few to "
-                "prove it"), severity="note", rank=74,
+        "possible": value(_("{what}: {change_share} from the first to the last of {blocks} blocks, "
+                "as the median of {counted_cells}: consistent with drift, but {blocks} blocks are "
+                "too few to prove it"), severity="note", rank=74,
             advice=_("repeat the cells at least 6 times to distinguish drift from chance"))})
-note("first-trial-slower",
-    _("{what} of the first trials: {change_share} compared with the later ones, slower in "
-        "{slower_cells} of {counted_cells} (n = {blocks} trials each)"),
+note("first-trial-slower", _("{what} of the first trials: {change_share} compared with the later "
+        "ones, slower in {slower_cells} of {counted_cells} (n = {blocks} trials each)"),
     rule="over_time:first_trials", rank=74, section=OVER_TIME,
     condition="with at least {over_time.FIRST_BLOCKS} trials per cell, the first trial is slower "
         "than the median of the later ones in significantly more than half of the cells (exact "
@@ -396,12 +380,10 @@ warning("dips", rule="over_time:dips", section=OVER_TIME,
         "{over_time.GRAINS} times the largest receive call. `congestion`: TCP sent segments again "
         "in each of these trials",
     values={
-        "unexplained": value(
-            _("the rate dips by {depth_share} once every {period_ns}"), rank=13,
+        "unexplained": value(_("the rate dips by {depth_share} once every {period_ns}"), rank=13,
             advice=_("look for something with this period: a timer, a CPU quota, a scan, other "
                 "traffic")),
-        "congestion": value(
-            _("the rate dips by {depth_share} once every {period_ns}, and TCP sent "
+        "congestion": value(_("the rate dips by {depth_share} once every {period_ns}, and TCP sent "
                 "{resent_segments} again: this is TCP’s congestion control"),
             severity="note", rank=74,
             advice=_("TCP probes the rate of the path this way: check the queue before the "

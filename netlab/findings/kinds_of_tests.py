@@ -16,10 +16,9 @@ from netlab.messages import _
 # This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
-warning("below-floor",
-    _("{what} took {typical_trip_ns} (the shortest {shortest_trip_ns}), but their frames alone "
-        "take {floor_trip_ns} on {link}: a shaper passes short bursts faster, or the path is "
-        "another one"),
+warning("below-floor", _("{what} took {typical_trip_ns} (the shortest {shortest_trip_ns}), but "
+        "their frames alone take {floor_trip_ns} on {link}: a shaper passes short bursts faster, "
+        "or the path is another one"),
     _("the shortest of the {what} took {shortest_trip_ns}, but its frames alone take "
         "{floor_trip_ns} on {link}: a shaper passes short bursts faster, or the path is another "
         "one"), rule="round_trips:below_floor", rank=11, section=ROUND_TRIPS,
@@ -32,9 +31,8 @@ warning("below-floor",
         "gaps between them, and the time of the shortest frame for each stated router (`hops`). "
         "For a connection, the two packets that open it are included, without their options [IEEE "
         "802.3 framing; RFC 791, RFC 8200 fragments]. Not stated if both ends are on one host")
-warning("trip-waited-for-cpu",
-    _("{cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}; the mean of trials with "
-        "shorter waits is {best_trip_ns}"),
+warning("trip-waited-for-cpu", _("{cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}; "
+        "the mean of trials with shorter waits is {best_trip_ns}"),
     _("{cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}"),
     rule="round_trips:waited", rank=12, section=ROUND_TRIPS,
     advice=_("this time is due to the host, not to the path: stop other programs there, raise the "
@@ -52,10 +50,9 @@ warning("trip-waited-for-cpu",
         "be that of a quota that throttled the end in more than {round_trips.LEAST_SHARE:%} of its "
         "periods. Not stated for trials in which data stopped or a process did not run [schedstat "
         "of Linux; cgroup cpu.stat]")
-warning("first-packet-lost",
-    _("{lost_connections} of {connections} connections took up to {longest_trip_ns}, typical of "
-        "a lost SYN or SYN-ACK, which is sent again after 1 s; without them the mean is "
-        "{mean_without_trip_ns} instead of {mean_trip_ns}"),
+warning("first-packet-lost", _("{lost_connections} of {connections} connections took up to "
+        "{longest_trip_ns}, typical of a lost SYN or SYN-ACK, which is sent again after 1 s; "
+        "without them the mean is {mean_without_trip_ns} instead of {mean_trip_ns}"),
     rule="round_trips:first_packet_lost", rank=13, section=ROUND_TRIPS,
     advice=_("check the path for loss, and the server for a listen queue that overflows"),
     condition="some connections took *about* 1, 2, 3, 4, 5 or 7 s (at most {round_trips.EARLY:%} "
@@ -65,9 +62,8 @@ warning("first-packet-lost",
         "processes of the probes paused for less than half of the total time of the connections "
         "that took about one of these times [RFC 6298, section 2: the first time-out of TCP is 1 "
         "s]")
-note("two-modes",
-    _("the times fall into two groups, {lower_share} about {lower_trip_ns} and {upper_share} about "
-        "{upper_trip_ns}; {suspect}"),
+note("two-modes", _("the times fall into two groups, {lower_share} about {lower_trip_ns} and "
+        "{upper_share} about {upper_trip_ns}; {suspect}"),
     _("the times fall into two groups, {lower_share} about {lower_trip_ns} and {upper_share} about "
         "{upper_trip_ns}"), rule="round_trips:two_groups", rank=66, section=ROUND_TRIPS,
     advice=_("the mean describes neither group: use percentiles, and find what switches between "
@@ -79,10 +75,9 @@ note("two-modes",
         "Estimation, 1986]. The finding names a possible cause that a host's facts show, if it may "
         "take at least a quarter of the distance between the peaks: a sleep state of the CPUs of "
         "an end that sleeps while it waits, or interrupt moderation of its interface")
-note("rtt-outliers",
-    _("{long_trips} of {trips} {what} took more than ten times the median of {median_trip_ns}, "
-        "up to {longest_trip_ns}; without them the mean is {mean_without_trip_ns} instead of "
-        "{mean_trip_ns}; TCP sent {segments} again"),
+note("rtt-outliers", _("{long_trips} of {trips} {what} took more than ten times the median of "
+        "{median_trip_ns}, up to {longest_trip_ns}; without them the mean is "
+        "{mean_without_trip_ns} instead of {mean_trip_ns}; TCP sent {segments} again"),
     _("{long_trips} of {trips} {what} took more than ten times the median of {median_trip_ns}, "
         "up to {longest_trip_ns}; without them the mean is {mean_without_trip_ns} instead of "
         "{mean_trip_ns}; the ends waited {waited_ns} for a CPU in that time"),
@@ -109,18 +104,16 @@ note("comparison", section=ROUND_TRIPS,
         "neither; with the smallest difference that would be detected in four of five such runs "
         "[Bloom, Evaluation Review 19, 1995].",
     values={
-        "differs": value(
-            _("{least_ratio} to {most_ratio} times as long as with {baseline}, shown in "
-                "{differing} of {all_pairs} (n = {n})"),
+        "differs": value(_("{least_ratio} to {most_ratio} times as long as with {baseline}, shown "
+                "in {differing} of {all_pairs} (n = {n})"),
             _("{only_ratio} times as long as with {baseline}, shown in 1 of {all_pairs} (n = {n})"),
             _("{ratio} times as long as with {baseline}, the mean of {pairs_of_cells} (99 %: "
                 "{low_ratio} to {high_ratio}, n = {n})"),
             _("{ratio} times as long as with {baseline} (99 %: {low_ratio} to {high_ratio}, n = "
                 "{n})"), rule="buffers:variants", rank=65,
             advice=_("the table of round trips has each cell with its interval")),
-        "inconclusive": value(
-            _("the comparison with {baseline} is inconclusive (n = {n}; a difference of "
-                "{detectable_share} could have been detected)"), rank=80, leads=False,
+        "inconclusive": value(_("the comparison with {baseline} is inconclusive (n = {n}; a "
+                "difference of {detectable_share} could have been detected)"), rank=80, leads=False,
             advice=_("more trials show smaller differences"))})
 note("trip-made-of",
     _("a mean time of {mean_trip_ns} consists of {trip_parts}; the rest is {rest_trip_ns}"),
@@ -152,10 +145,9 @@ note("search-limit", rule="search_limits:search_limits", section=RATES,
         "rate the drops of our own hosts explain the loss. `none`: even the lowest rate did not "
         "pass [RFC 2544, 26.1; Mogul and Ramakrishnan 1997]",
     values={
-        "frame-rate": value(
-            _("the same frame rate {sizes}, {found_frames_per_s}/s, with the busiest core of "
-                "{device} at {busiest_core_share}: the device’s CPU is the limit there, not the "
-                "link"),
+        "frame-rate": value(_("the same frame rate {sizes}, {found_frames_per_s}/s, with the "
+                "busiest core of {device} at {busiest_core_share}: the device’s CPU is the limit "
+                "there, not the link"),
             _("the same frame rate {sizes}, {found_frames_per_s}/s: the device handles this many "
                 "frames of any length, with the busiest core of {idle_device} at only "
                 "{busiest_core_share}; the link is not the limit"),
@@ -164,19 +156,16 @@ note("search-limit", rule="search_limits:search_limits", section=RATES,
             rank=60,
             advice=_("nothing to do: the device needs the same time for each frame, whatever its "
                 "length")),
-        "line-rate": value(
-            _("line rate {sizes}: no frame is lost at the full rate of the link of "
+        "line-rate": value(_("line rate {sizes}: no frame is lost at the full rate of the link of "
                 "{link_rate_bit_per_s}, so the link is the limit there"),
             _("line rate {sizes}: the link is the limit there"), rank=61,
             advice=_("the device may do more than this link can show")),
-        "bit-rate": value(
-            _("the same bit rate {sizes}, {policed_bit_per_s} counted {accounted}: the limit there "
-                "is a slower link, a shaper or a policer, not the time that a frame costs the "
-                "device"), rank=62,
+        "bit-rate": value(_("the same bit rate {sizes}, {policed_bit_per_s} counted {accounted}: "
+                "the limit there is a slower link, a shaper or a policer, not the time that a "
+                "frame costs the device"), rank=62,
             advice=_("look for a link of that rate, a shaper or a policer behind the device")),
-        "device": value(
-            _("the device’s CPU is the limit {sizes}, with the busiest core of {device} at "
-                "{busiest_core_share}: {rates}"),
+        "device": value(_("the device’s CPU is the limit {sizes}, with the busiest core of "
+                "{device} at {busiest_core_share}: {rates}"),
             _("the device is the limit {sizes}: above {rates} it lost or delayed frames, and our "
                 "own hosts dropped too few to explain that"), rank=63,
             advice=_("`observe` in the matrix records the device’s own load and drops")),
@@ -184,23 +173,20 @@ note("search-limit", rule="search_limits:search_limits", section=RATES,
             _("{sizes} the device lost nothing at the next higher rate, but its queue grew by "
                 "{queue_ns} within a trial: shorter trials would have passed at higher rates"),
             rank=64, advice=_("use long trials: short ones measure only the device’s queue")),
-        "sender": value(
-            _("our own sender, {at_host}, is the limit {sizes}, not the device: it could not send "
-                "more than {rates}"),
+        "sender": value(_("our own sender, {at_host}, is the limit {sizes}, not the device: it "
+                "could not send more than {rates}"),
             _("our own sender is the limit {sizes}, not the device: it could not send more than "
                 "{rates}"), severity="warning", rank=11,
             advice=_("the device may do more: use several `streams`, `send_method: batch`, or a "
                 "faster host")),
-        "receiver": value(
-            _("our own receiver, {at_host}, is the limit {sizes}, not the device: above {rates} "
-                "its drops explain the loss, most of them {place}"),
+        "receiver": value(_("our own receiver, {at_host}, is the limit {sizes}, not the device: "
+                "above {rates} its drops explain the loss, most of them {place}"),
             _("our own receiver is the limit {sizes}, not the device: above {rates} its drops "
                 "explain the loss, most of them {place}"),
             _("our own receiver is the limit {sizes}, not the device: above {rates} its drops "
                 "explain the loss"), severity="warning", rank=11,
             advice=_("the device may do more: enlarge `socket_buffer`, or use a faster receiver")),
-        "none": value(
-            _("no rate {sizes}: {because}"), severity="warning", rank=12,
+        "none": value(_("no rate {sizes}: {because}"), severity="warning", rank=12,
             advice=_("check the trials of these sizes; other sizes are not affected"))})
 warning("search-doubt", rule="search_more:doubts", section=RATES,
     condition="`not-monotone`: a trial of full length passed at a rate more than a step above the "
@@ -209,9 +195,8 @@ warning("search-doubt", rule="search_more:doubts", section=RATES,
         "socket buffer holds. `paused`: an interface of a host counted pause frames [IEEE 802.3 "
         "annex 31B; Linux reports them since 5.10, for drivers that count them]",
     values={
-        "not-monotone": value(
-            _("no sharp limit {sizes}: a rate above the result passed, or a rate below the result "
-                "failed"), rank=13,
+        "not-monotone": value(_("no sharp limit {sizes}: a rate above the result passed, or a rate "
+                "below the result failed"), rank=13,
             advice=_("the limit is not always present: look for other work or traffic of the "
                 "device")),
         "outrun": value(
@@ -220,14 +205,12 @@ warning("search-doubt", rule="search_more:doubts", section=RATES,
             _("frames were sent faster than the line rate {sizes}: the link has another rate, but "
                 "the shares of the line rate refer to the stated one"), rank=14,
             advice=_("state the rate that the link has")),
-        "paused": value(
-            _("flow control {sizes}: interfaces counted {pause_frames} pause frames, which slow "
-                "the sender down before frames are lost"), severity="note", rank=66,
+        "paused": value(_("flow control {sizes}: interfaces counted {pause_frames} pause frames, "
+                "which slow the sender down before frames are lost"), severity="note", rank=66,
             advice=_("switch flow control off (ethtool -A INTERFACE rx off tx off) to see what is "
                 "lost"))})
-warning("socket-buffer/search-capped",
-    _("requested socket buffers of {asked_buffer_bytes} were capped at {least_buffer_bytes} "
-        "{sizes}"), rank=65, section=RATES,
+warning("socket-buffer/search-capped", _("requested socket buffers of {asked_buffer_bytes} were "
+        "capped at {least_buffer_bytes} {sizes}"), rank=65, section=RATES,
     condition="the effective socket buffer of one end of a search is smaller than requested",
     advice=_("raise rmem_max and wmem_max of the host; otherwise its receiver may be the limit"))
 note("frame-loss", rule="search_more:beyond", section=RATES,
@@ -238,19 +221,16 @@ note("frame-loss", rule="search_more:beyond", section=RATES,
         "the sender sent fewer frames than requested [RFC 2544, 26.3; Mogul and Ramakrishnan 1997: "
         "receive livelock]",
     values={
-        "overload": value(
-            _("overload slows the device {sizes}: at a higher offered rate it forwards "
-                "{overloads}"), rank=65,
+        "overload": value(_("overload slows the device {sizes}: at a higher offered rate it "
+                "forwards {overloads}"), rank=65,
             advice=_("the device spends its time on frames that it drops later: limit the rate "
                 "that it accepts")),
-        "steady": value(
-            _("{sizes} the device drops the excess over the rate found, and keeps forwarding at "
-                "that rate: {losses}"), rank=79, leads=False,
+        "steady": value(_("{sizes} the device drops the excess over the rate found, and keeps "
+                "forwarding at that rate: {losses}"), rank=79, leads=False,
             advice=_("above that rate the device has no room for the excess")),
-        "own-hosts": value(
-            _("the frame loss rate {sizes} is partly caused by our own hosts: at {shares} of the "
-                "line rate their drops explain the loss, or they sent fewer frames than "
-                "requested"), severity="warning", rank=55,
+        "own-hosts": value(_("the frame loss rate {sizes} is partly caused by our own hosts: at "
+                "{shares} of the line rate their drops explain the loss, or they sent fewer frames "
+                "than requested"), severity="warning", rank=55,
             advice=_("at these rates the figure does not describe the device: use faster hosts"))})
 note("back-to-back", section=RATES,
     condition="the search for back-to-back frames ended because the device lost frames (`device`: "
@@ -279,10 +259,9 @@ warning("mtu-mismatch", rule="search_more:payloads", rank=5, section=PAYLOADS,
                 "the sender: a black hole"),
             advice=_("let ICMP “fragmentation needed” and “packet too big” pass, or give both ends "
                 "of each cable one MTU")),
-        "reported": value(
-            _("{way} the path carries packets of {path_mtu_bytes} bytes, but the sender’s "
-                "interface sends up to {interface_mtu_bytes}; the interface of {narrow_host} has "
-                "the smaller MTU: {known_by}"),
+        "reported": value(_("{way} the path carries packets of {path_mtu_bytes} bytes, but the "
+                "sender’s interface sends up to {interface_mtu_bytes}; the interface of "
+                "{narrow_host} has the smaller MTU: {known_by}"),
             _("{way} the path carries packets of {path_mtu_bytes} bytes, but the sender’s "
                 "interface sends up to {interface_mtu_bytes}: {known_by}"),
             _("{way} the path carries packets of {path_mtu_bytes} bytes, but the matrix states "
@@ -290,26 +269,23 @@ warning("mtu-mismatch", rule="search_more:payloads", rank=5, section=PAYLOADS,
             _("{way} the path carries packets of {path_mtu_bytes} bytes: {known_by}"),
             advice=_("use the same MTU on the whole path, or state the path’s MTU in the matrix "
                 "(`link`, `mtu`)"))})
-warning("fragments-lost",
-    _("{way} messages of {next_message_bytes} bytes do not arrive, although the sender may "
-        "fragment them: fragments do not pass"), rank=5, section=PAYLOADS,
+warning("fragments-lost", _("{way} messages of {next_message_bytes} bytes do not arrive, although "
+        "the sender may fragment them: fragments do not pass"), rank=5, section=PAYLOADS,
     condition="a UDP message one byte longer than the found payload, sent three times without DF "
         "and fragmented by the sender, got no answer",
     advice=_("look for a firewall that drops fragments; until you have corrected it, send no "
         "messages that need fragments"))
-note("payload-found",
-    _("messages of {payload_message_bytes} bytes fill a frame {way}, in packets of "
-        "{path_mtu_bytes} bytes: {known_by}"),
+note("payload-found", _("messages of {payload_message_bytes} bytes fill a frame {way}, in packets "
+        "of {path_mtu_bytes} bytes: {known_by}"),
     _("messages of {payload_message_bytes} bytes fill a frame {way}, in packets of "
         "{path_mtu_bytes} bytes"),
     _("messages of {payload_message_bytes} bytes fill a frame {way}: {known_by}"),
     _("messages of {payload_message_bytes} bytes fill a frame {way}"), rank=66, section=PAYLOADS,
     condition="the search has a result: in each direction, the longest message that was answered "
         "and fits one packet", advice=_("messages of this length have the least header overhead"))
-note("byte-more",
-    _("with messages longer than {payload_message_bytes} bytes throughput is {cost_share} lower, "
-        "{next_bit_per_s} instead of {whole_bit_per_s}; the framing of a second frame explains "
-        "{wire_cost_share}"),
+note("byte-more", _("with messages longer than {payload_message_bytes} bytes throughput is "
+        "{cost_share} lower, {next_bit_per_s} instead of {whole_bit_per_s}; the framing of a "
+        "second frame explains {wire_cost_share}"),
     _("with messages longer than {payload_message_bytes} bytes throughput is {cost_share} lower, "
         "{next_bit_per_s} instead of {whole_bit_per_s}"),
     rule="search_more:byte_more", rank=67, section=PAYLOADS,
@@ -335,9 +311,8 @@ note("queue-on-path",
         "throughput, are at least ten packets (RFC 6928). Not stated for paced streams, for "
         "streams within one host, or if a hypervisor gave more than {stream_rules.STARVED:%} of "
         "the CPU time of one end to other machines")
-note("loss-recovery",
-    _("after losses TCP took up to {longest_us} to return to 95 % of its usual rate: "
-        "{recovering_share} of the window in all, {resent_segments} sent again"),
+note("loss-recovery", _("after losses TCP took up to {longest_us} to return to 95 % of its usual "
+        "rate: {recovering_share} of the window in all, {resent_segments} sent again"),
     rule="tcp_series:recoveries", rank=79, leads=False, section=TCP_OVER_TIME,
     figures=("longest_us", "recovering_share", "retransmissions", "recoveries"),
     advice=_("recovery takes longer over a longer round trip: check the path for errors or a "
@@ -352,9 +327,8 @@ note("loss-recovery",
         "follows losses by chance is at most {tcp_series.CHANCE:%} (RFC 5681, RFC 9438: a loss "
         "reduces the congestion window to 50 or 70 %, and then the window grows once per round "
         "trip)")
-warning("other-traffic",
-    _("it uses {other_bit_per_s} of the link at {at_host} ({way}); together with this stream it "
-        "fills {link_filled_share} of the link"),
+warning("other-traffic", _("it uses {other_bit_per_s} of the link at {at_host} ({way}); together "
+        "with this stream it fills {link_filled_share} of the link"),
     _("it uses {other_bit_per_s} of the link; together with this stream it fills "
         "{link_filled_share} of the link"),
     limit=_("other traffic on the link"), figures=("other_bit_per_s", "link_filled_share"),
@@ -378,9 +352,8 @@ warning("other-traffic",
         "dropped behind its interface (in a packet filter, where no counter shows them): our lost "
         "frames have enough bytes, the mean length of the extra frames is that of ours (within "
         "{traffic.AS_LONG:%} plus FCS and VLAN tag), and the link had room left or data stopped")
-note("other-traffic-beside",
-    _("{in_trials} other traffic used {other_bit_per_s} of the link ({way}); the link had room "
-        "left"),
+note("other-traffic-beside", _("{in_trials} other traffic used {other_bit_per_s} of the link "
+        "({way}); the link had room left"),
     _("other traffic used {other_bit_per_s} of the link ({way}); the link had room left"),
     rule="stream_rules:partial_traffic", rank=72, leads=False, section=BOTTLENECK,
     advice=_("the link was not full: the other traffic did not limit the streams, but may have "
@@ -396,9 +369,8 @@ note("queue-under-load", rule="tcp_series:under_load", section=UNDER_LOAD,
         "ceiling (both ways: the larger share). `not-full`: the load is less than that, and there "
         "is no standing queue",
     values={
-        "not-full": value(
-            _("the load was {throughput_bit_per_s}, only {load_share} of what the path carries: "
-                "the increase of the round trips does not describe a full path"),
+        "not-full": value(_("the load was {throughput_bit_per_s}, only {load_share} of what the "
+                "path carries: the increase of the round trips does not describe a full path"),
             severity="warning", rank=20,
             advice=_("raise the rate, use more streams, or load for longer if TCP has not reached "
                 "the rate yet")),
@@ -409,8 +381,7 @@ note("queue-under-load", rule="tcp_series:under_load", section=UNDER_LOAD,
             rank=30,
             advice=_("other traffic on the path waits for the same time: use a shorter queue, one "
                 "with CoDel, or a congestion control that does not fill the queue")),
-        "none": value(
-            _("the path is full but has no significant queue: the median round trip is "
+        "none": value(_("the path is full but has no significant queue: the median round trip is "
                 "{loaded_rtt_ns} under load, {idle_rtt_ns} before the load"), rank=31,
             advice=_("nothing to do: other traffic on the path hardly waits"))})
 note("requests-lost-under-load",
