@@ -115,6 +115,20 @@ def in_trials(count: int, number: int) -> dict[str, str]:
     }
 
 
+def of_trials(
+    kind: Kind,
+    group: Group,
+    trials: Sequence[tuple[str, int]],
+    number: int,
+    figures: Mapping[str, float | None],
+    words: Mapping[str, str] | None = None,
+) -> Finding:
+    """A finding that ``trials`` show, with how many they are of ``number`` in figures and words."""
+    figures = {**figures, "trials": len(trials), "of_trials": number}
+    words = {**(words or {}), **in_trials(len(trials), number)}
+    return finding(kind, group, (), figures, words, tuple(trials))
+
+
 def leading_kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
     """The kinds of findings that a report may state first, the smallest ``Kind.rank`` first.
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from netlab.ethernet import IP_BYTES, TCP_BYTES, Link, ip_version_of, packets, transfer_floor_bytes
 from netlab.findings.derived import WINDOW_NS
-from netlab.findings.finding import Facts, Finding, Group, Kind, finding, in_trials
+from netlab.findings.finding import Facts, Finding, Group, Kind, finding, in_trials, of_trials
 from netlab.findings.over_time import CAUSES, STALLED
 from netlab.findings.series import Series
 from netlab.messages import Message, _
@@ -86,10 +86,8 @@ class TripCell:
         words: Mapping[str, str] | None = None,
     ) -> Finding:
         """A finding that these trials of the cell show, with their number in figures and words."""
-        figures = {**figures, "trials": len(trials), "of_trials": len(self.trials)}
-        words = {**(words or {}), **in_trials(len(trials), len(self.trials))}
-        keys = tuple(sorted(trial.record.key for trial in trials))
-        return finding(kind, self.group, (self.cell,), figures, words, keys)
+        keys = sorted(trial.record.key for trial in trials)
+        return of_trials(kind, self.group, keys, len(self.trials), figures, words)
 
 
 def trip_cells(series: Iterable[Series]) -> Iterator[TripCell]:

@@ -9,7 +9,7 @@ from statistics import StatisticsError, correlation, median
 
 from netlab.ethernet import Link
 from netlab.findings.derived import StreamSample
-from netlab.findings.finding import Finding, Kind, finding, in_trials
+from netlab.findings.finding import Finding, Kind, of_trials
 from netlab.findings.rates import ceiling_of
 from netlab.findings.series import group_of
 from netlab.findings.stream_rules import STARVED
@@ -38,14 +38,8 @@ def by_group(
         shown = {sample: result for sample, result in judged if result is not None}
         if shown:
             _size, figures = max(shown.values(), key=lambda result: result[0])
-            yield finding(
-                kind,
-                group,
-                (),
-                {**figures, "trials": len(shown), "of_trials": len(of_group)},
-                in_trials(len(shown), len(of_group)),
-                tuple((sample.cell, sample.trial) for sample in shown),
-            )
+            trials = [(sample.cell, sample.trial) for sample in shown]
+            yield of_trials(kind, group, trials, len(of_group), figures)
 
 
 POINTS, LEAST_US = 50, 1_000_000
@@ -301,14 +295,8 @@ def under_load(run: Run) -> Iterator[Finding]:
                 known_values = [value for value in values if value is not None]
                 figures[name] = median(known_values) if known_values else None
             names = conditions[cell.test, str(cell.settings.get("protocol", ""))]
-            yield finding(
-                kind,
-                group_of(cell, "", names),
-                (),
-                figures | {"trials": len(shown), "of_trials": len(records)},
-                in_trials(len(shown), len(records)),
-                tuple(record.key for record, _ in shown),
-            )
+            group, keys = group_of(cell, "", names), [record.key for record, _ in shown]
+            yield of_trials(kind, group, keys, len(records), figures)
 
 
 def _below_path(record: Record, link: Link | None) -> TrialEvidence | None:

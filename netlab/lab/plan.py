@@ -10,8 +10,9 @@ from __future__ import annotations
 import dataclasses
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -140,50 +141,32 @@ class LabOptions:
 
     def check(self) -> None:
         """Raise UsageError for options that no lab can have."""
-        self._check_hosts()
-        check_name(self.name)
-        of_hosts = [(f"--rate-of {host}", rate) for host, rate in self.rates.items()]
-        for name, rate in (("--rate", self.rate), ("--second", self.second_rate), *of_hosts):
-            if rate is not None and not 64e3 <= rate <= 400e9:
-                raise UsageError(f"{name} {format_rate(rate)}: a cable has 64 kbit/s to 400 Gbit/s")
-        if not 68 <= self.mtu <= 65535:
-            raise UsageError(f"--mtu {self.mtu}: a cable carries 68 to 65535 bytes")
-        if self.queue_frames is not None and self.queue_frames < 1:
-            raise UsageError(f"--queue {self.queue_frames}: a queue holds 1 frame or more")
-        if self.queue_frames is not None and self.rate is None and not self.rates:
-            raise UsageError("--queue needs --rate: an unshaped cable has no queue")
-        if self.checksums not in {"offloaded", "software"}:
-            raise UsageError(f"--checksums {self.checksums}: should be offloaded or software")
+        for fault in chain(self._faults_of_hosts(), self._faults_of_cables()):
+            raise UsageError(fault)
 
-    def _check_hosts(self) -> None:
+    def _faults_of_hosts(self) -> Iterator[str]:
         if self.topology not in TOPOLOGIES:
-            raise UsageError(f"--topology {self.topology}: should be cable, star or router")
+            yield f"--topology {self.topology}: should be cable, star or router"
         if not 0 <= self.windows <= MOST_WINDOWS_HOSTS:
-            rule = f"a lab has 0 to {MOST_WINDOWS_HOSTS} Windows hosts"
-            raise UsageError(f"--windows {self.windows}: {rule}")
+            yield f"--windows {self.windows}: a lab has 0 to {MOST_WINDOWS_HOSTS} Windows hosts"
         if self.routed and self.second_rate is not None:
-            raise UsageError("--second: with `--topology router`, each host has only one cable")
+            yield "--second: with `--topology router`, each host has only one cable"
         if self.routed and len(self.hosts) != ENDS_OF_A_ROUTER:
             words = [] if self.linux is None else [f"--linux {self.linux}"]
             words += [f"--windows {self.windows}"] if self.windows else []
-            rule = "a lab with a router has two hosts, one at each end"
-            raise UsageError(f"{' '.join(words)}: {rule}")
+            yield f"{' '.join(words)}: a lab with a router has two hosts, one at each end"
         if not self.routed and self.linux is not None and not 2 <= self.linux <= MOST_LINUX_HOSTS:
-            raise UsageError(f"--linux {self.linux}: a lab has 2 to {MOST_LINUX_HOSTS} Linux hosts")
+            yield f"--linux {self.linux}: a lab has 2 to {MOST_LINUX_HOSTS} Linux hosts"
         if not self.routed and (self.device_rate, self.device_queue_frames) != (None, None):
-            raise UsageError("--device-rate and --device-queue need `--topology router`")
+            yield "--device-rate and --device-queue need `--topology router`"
         if self.device_rate is not None and not 64e3 <= self.device_rate <= 400e9:
             option = f"--device-rate {format_rate(self.device_rate)}"
-            raise UsageError(f"{option}: a router forwards 64 kbit/s to 400 Gbit/s")
+            yield f"{option}: a router forwards 64 kbit/s to 400 Gbit/s"
         if self.device_queue_frames is not None:
             if self.device_queue_frames < 1:
-                option = f"--device-queue {self.device_queue_frames}"
-                raise UsageError(f"{option}: a queue holds 1 frame or more")
+                yield f"--device-queue {self.device_queue_frames}: a queue holds 1 frame or more"
             if self.device_rate is None and self.rate is None:
-                raise UsageError("--device-queue needs --device-rate or --rate")
-        self._check_named_hosts()
-
-    def _check_named_hosts(self) -> None:
+                yield "--device-queue needs --device-rate or --rate"
         names = [name for name, _ in self.hosts]
         for option, hosts in (
             ("--cpu-quota", self.cpu_shares),
@@ -192,24 +175,36 @@ class LabOptions:
             ("--second-of", self.second_hosts),
         ):
             if strangers := [host for host in hosts if host not in names]:
-                known = ", ".join(names)
-                raise UsageError(f"{option} {strangers[0]}: no such host; this lab has {known}")
+                yield f"{option} {strangers[0]}: no such host; this lab has {', '.join(names)}"
+
+    def _faults_of_cables(self) -> Iterator[str]:
         if (self.rates or self.mtus) and not (self.switched or self.routed):
-            raise UsageError(
+            yield (
                 "--rate-of, --mtu-of: the two hosts share one cable with one --rate and --mtu; "
                 "--topology star gives each host its own cable"
             )
         if self.second_hosts and self.second_rate is None:
-            raise UsageError("--second-of needs --second RATE")
+            yield "--second-of needs --second RATE"
         for host, mtu in self.mtus.items():
             if not LEAST_IPV6_MTU_BYTES <= mtu <= 65535:
-                rule = f"should be {LEAST_IPV6_MTU_BYTES} to 65535 bytes"
-                raise UsageError(f"--mtu-of {host}={mtu}: {rule}")
+                yield f"--mtu-of {host}={mtu}: should be {LEAST_IPV6_MTU_BYTES} to 65535 bytes"
         for host, share in self.cpu_shares.items():
             if not LEAST_CPU_SHARE <= share <= MOST_CPU_SHARE:
                 option = f"--cpu-quota {host}={plain_figures(100 * share, 6)}%"
-                rule = f"should be 1 % of a CPU to {100 * MOST_CPU_SHARE:g} % (64 CPUs)"
-                raise UsageError(f"{option}: {rule}")
+                yield f"{option}: should be 1 % of a CPU to {100 * MOST_CPU_SHARE:g} % (64 CPUs)"
+        check_name(self.name)
+        of_hosts = [(f"--rate-of {host}", rate) for host, rate in self.rates.items()]
+        for name, rate in (("--rate", self.rate), ("--second", self.second_rate), *of_hosts):
+            if rate is not None and not 64e3 <= rate <= 400e9:
+                yield f"{name} {format_rate(rate)}: a cable has 64 kbit/s to 400 Gbit/s"
+        if not 68 <= self.mtu <= 65535:
+            yield f"--mtu {self.mtu}: a cable carries 68 to 65535 bytes"
+        if self.queue_frames is not None and self.queue_frames < 1:
+            yield f"--queue {self.queue_frames}: a queue holds 1 frame or more"
+        if self.queue_frames is not None and self.rate is None and not self.rates:
+            yield "--queue needs --rate: an unshaped cable has no queue"
+        if self.checksums not in {"offloaded", "software"}:
+            yield f"--checksums {self.checksums}: should be offloaded or software"
 
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
