@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from made_readings import planned, result
 
-from netlab.findings.buffers import _agree, _aligned, _along, _Compared, _finding
+from netlab.findings.buffers import _aligned, _along, _Compared, _finding
 from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.round_trips import TripCell, TripTrial
 from netlab.stats import ComparisonResult
@@ -99,6 +99,16 @@ MEAN = {"ratio": 1.5, "low_ratio": 0.75, "high_ratio": 3}
             [(0.5, True), (4.0, True)],
             {"differing": 2, "least_ratio": 0.5, "most_ratio": 4},
         ),
+        (
+            (0.9, True),
+            [(0.5, True), (0.99, True)],
+            {"differing": 2, "ratio": 0.9, "low_ratio": 0.45, "high_ratio": 1.8},
+        ),
+        (
+            (1.5, True),
+            [(0.99, True), (3.0, True)],
+            {"differing": 2, "least_ratio": 0.99, "most_ratio": 3.0},
+        ),
         ((1.1, False), [(0.5, True), (2.0, False)], {"differing": 1, "only_ratio": 0.5}),
         ((1.1, False), [(0.5, False), (2.0, False)], {"differing": 0, "detectable_share": 0.25}),
     ],
@@ -129,10 +139,3 @@ def test_a_mean_ratio_is_reported_unless_a_single_pair_contradicts_it(
     )
     alone = _finding(compared, all_results[0], all_results[1:2])
     assert alone.words == {"baseline": words["baseline"]}
-
-
-def test_ratios_agree_with_their_mean_if_all_are_on_the_same_side_of_one() -> None:
-    assert _agree(1.5, [1.2, 3.0])
-    assert _agree(0.9, [0.5, 0.99])
-    assert not _agree(1.5, [0.99, 3.0])
-    assert not _agree(None, [])
