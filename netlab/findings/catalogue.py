@@ -59,20 +59,18 @@ warning("congestion-differs",
     advice=_("set `congestion` in the matrix, so that all senders use the same"),
     section=DOUBTFUL, condition="TCP senders used different congestion controls in cells for which "
         "the matrix does not set `congestion`")
-warning("interruption", section=DOUBTFUL,
-    condition="[data stopped](#when-data-stop): `final`, in the attempt that counts (of several "
-        "trials, the one in which data stopped for the longest time); `earlier`, only in an "
-        "earlier attempt at the trial; `one-stream`, in one of several streams for at least that "
-        "time and at least {over_time.SILENT} times the mean interval between its receive calls, "
-        "while others had data. The finding has the time without data, the start of the longest "
-        "gap, the cause, and the result of each attempt",
+warning("interruption", section=DOUBTFUL, condition="[data stopped](#when-data-stop): `final`, in "
+        "the attempt that counts (of several trials, the one in which data stopped for the longest "
+        "time); `earlier`, only in an earlier attempt at the trial; `one-stream`, in one of "
+        "several streams for at least that time and at least {over_time.SILENT} times the mean "
+        "interval between its receive calls, while others had data. The finding has the time "
+        "without data, the start of the longest gap, the cause, and the result of each attempt",
     values={
         "final": value(_("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}; the "
                 "attempts at the trial reached {attempts}"),
             _("no data arrived for {stopped_ns} of {window_ns}, {when}; {cause}"),
-            rule="over_time:stopped", rank=1,
-            advice=_("the figure includes a time without data: remove the cause, then measure "
-                "again")),
+            rule="over_time:stopped", rank=1, advice=_("the figure includes a time without data: "
+                "remove the cause, then measure again")),
         "earlier": value(_("measured again, because no data arrived for {stopped_ns} of "
                 "{window_ns}, {when}; {cause}; the attempts at the trial reached {attempts}"),
             _("measured again, because no data arrived for {stopped_ns} of {window_ns}, {when}; "
@@ -100,14 +98,13 @@ warning("host-delay", rule="over_time:delayed_trials", section=DOUBTFUL,
         "hypervisor": value(_("{cause} for {steal_share} of the time"), rank=9,
             advice=_("measure on hosts that do not share their CPUs, or let `quiet` in the matrix "
                 "repeat such trials"))})
-warning("off-rate", rank=10, section=DOUBTFUL,
-    condition="`less`: a paced sender left out messages that were due, and sent less than "
-        "{stream_limits.OFFERED:%} of the offered rate, while throughput was below "
-        "{stream_limits.FILLED:%} of the wire ceiling. `more`: within the window of a paced stream "
-        "more than {over_time.LATE:%} of the offered rate arrived, in short receive calls (no "
-        "`coarse`): it includes messages that were delayed before the window, for instance while a "
-        "cable was unplugged; not of another tool (`engine`). Not stated with `interruption/final` "
-        "or `host-delay`",
+warning("off-rate", rank=10, section=DOUBTFUL, condition="`less`: a paced sender left out messages "
+        "that were due, and sent less than {stream_limits.OFFERED:%} of the offered rate, while "
+        "throughput was below {stream_limits.FILLED:%} of the wire ceiling. `more`: within the "
+        "window of a paced stream more than {over_time.LATE:%} of the offered rate arrived, in "
+        "short receive calls (no `coarse`): it includes messages that were delayed before the "
+        "window, for instance while a cable was unplugged; not of another tool (`engine`). Not "
+        "stated with `interruption/final` or `host-delay`",
     values={
         "less": value(_("the sender sent {sent_bit_per_s} of the requested {offered_bit_per_s}; it "
                 "left out {left_out}"),
@@ -153,24 +150,22 @@ warning("off-time",
         "more than {runs.TOLERANCE:%} of it plus the longest gap between messages (in round trips: "
         "the longest round trip plus the time-out of a request). Also stated if an imported "
         "document states a difference of more than {runs.TOLERANCE:%} for its trials")
-warning("deviation", section=RUN,
-    condition="the *scale* of some figures is the largest of {stats.TO_DEVIATION} times their "
-        "median absolute deviation, 1 % of their median, and 3 print steps (units of the last "
-        "digit in an imported table). `cell`: the median of a cell differs from that of its "
-        "*neighbours*, the {stats.NEIGHBOURS} nearest other cells along the axis of socket buffers "
-        "(at least {stats.LEAST_NEIGHBOURS}), by more than {stats.AXIS_LIMIT} times their scale "
-        "(Hampel’s identifier with a minimum for the scale). `step`: two or more adjacent cells do "
-        "so in the same direction by more than {stats.STEP_LIMIT} times the scale, so they confirm "
-        "each other. `trial`: of at least {stats.LEAST_SIBLINGS} trials of a cell, one differs "
-        "from their median by more than {stats.SIBLINGS_LIMIT} times their scale (modified z "
-        "score; Iglewicz and Hoaglin 1993)",
+warning("deviation", section=RUN, condition="the *scale* of some figures is the largest of "
+        "{stats.TO_DEVIATION} times their median absolute deviation, 1 % of their median, and 3 "
+        "print steps (units of the last digit in an imported table). `cell`: the median of a cell "
+        "differs from that of its *neighbours*, the {stats.NEIGHBOURS} nearest other cells along "
+        "the axis of socket buffers (at least {stats.LEAST_NEIGHBOURS}), by more than "
+        "{stats.AXIS_LIMIT} times their scale (Hampel’s identifier with a minimum for the scale). "
+        "`step`: two or more adjacent cells do so in the same direction by more than "
+        "{stats.STEP_LIMIT} times the scale, so they confirm each other. `trial`: of at least "
+        "{stats.LEAST_SIBLINGS} trials of a cell, one differs from their median by more than "
+        "{stats.SIBLINGS_LIMIT} times their scale (modified z score; Iglewicz and Hoaglin 1993)",
     values={
         "cell": value(_("{value} at a socket buffer of {socket_buffer} is an outlier; its "
                 "neighbours have {expected} ({means})"),
             _("{value} is an outlier; its neighbours have {expected} ({means})"),
-            rule="buffers:outliers", rank=9,
-            advice=_("measure the cell again; until then use the median, or the mean without "
-                "outliers")),
+            rule="buffers:outliers", rank=9, advice=_("measure the cell again; until then use the "
+                "median, or the mean without outliers")),
         "step": value(_("a step to {value} at socket buffers of {buffers}; the neighbouring cells "
                 "have {expected}"), severity="note", rank=67,
             advice=_("neighbouring cells confirm each other: look for what changes at this buffer "
@@ -193,15 +188,14 @@ note("wire-ceiling",
         "which it holds", rank=61, limit=_("the wire"), explains=False,
     advice=_("the link carries no more with messages of this size"))
 warning("above-wire", rule="buffers:above_any", figures=("highest_ceiling_bit_per_s",),
-    section=DOUBTFUL,
-    condition="in more than half of a cell's trials throughput is above the wire ceiling, by more "
-        "than 0.1 % (0.2 % in imported tables) plus its uncertainty (with `coarse`: the largest "
-        "receive call and the change of the receive queue, as a share of all bytes). Unknown TCP "
-        "options count as those with the least overhead, an unknown message size as the best one. "
-        "`rate`: netprobe measured it. `tool`: another tool did (`engine`), and over the same link "
-        "(the same hosts, `network` and `interface`) netprobe fills the wire in a cell and is "
-        "above the ceiling in none. `either`: neither of the two. If netprobe's cells are above "
-        "the ceiling too, those of the tool are `rate`",
+    section=DOUBTFUL, condition="in more than half of a cell's trials throughput is above the wire "
+        "ceiling, by more than 0.1 % (0.2 % in imported tables) plus its uncertainty (with "
+        "`coarse`: the largest receive call and the change of the receive queue, as a share of all "
+        "bytes). Unknown TCP options count as those with the least overhead, an unknown message "
+        "size as the best one. `rate`: netprobe measured it. `tool`: another tool did (`engine`), "
+        "and over the same link (the same hosts, `network` and `interface`) netprobe fills the "
+        "wire in a cell and is above the ceiling in none. `either`: neither of the two. If "
+        "netprobe's cells are above the ceiling too, those of the tool are `rate`",
     values={
         "rate": value(_("{excess} above the wire ceiling of {highest_ceiling_bit_per_s}: the "
                 "stated link rate is wrong, or a clock or an offload distorts the figure"), rank=1,
@@ -240,13 +234,12 @@ note("no-timestamps", _("{throughput_bit_per_s} is consistent with TCP without t
         "without timestamps in none, by more than 0.1 % (0.2 % in imported tables). Timestamps "
         "take 12 bytes of each segment (RFC 7323, section 3). Not stated for cells of another tool "
         "(`engine`), because its way of counting may be the cause")
-note("socket-buffer", rule="buffers:buffers", section=RUN,
-    condition="`capped`, `doubled`: the system of an end reported that it made a requested socket "
-        "buffer smaller, or doubled it (Linux, `socket(7)`). `same`: cells have different "
-        "requested buffers, but all four effective ones are the same. `no-effect`: at least "
-        "{buffers.LEAST_LEVELS} sizes were measured, and the largest median of a cell is at most "
-        "{buffers.NO_EFFECT:%} above the smallest, if need be without the cells of "
-        "`deviation/cell`",
+note("socket-buffer", rule="buffers:buffers", section=RUN, condition="`capped`, `doubled`: the "
+        "system of an end reported that it made a requested socket buffer smaller, or doubled it "
+        "(Linux, `socket(7)`). `same`: cells have different requested buffers, but all four "
+        "effective ones are the same. `no-effect`: at least {buffers.LEAST_LEVELS} sizes were "
+        "measured, and the largest median of a cell is at most {buffers.NO_EFFECT:%} above the "
+        "smallest, if need be without the cells of `deviation/cell`",
     values={
         "capped": value(_("socket buffers of {asked} were capped by {ends}; the largest effective "
                 "size is {most_effective_bytes}"),
@@ -265,9 +258,8 @@ note("socket-buffer", rule="buffers:buffers", section=RUN,
             advice=_("compare the buffers of two systems by their effective sizes"))})
 note("fragmented", _("each message is sent as {fragments} fragments at an MTU of {mtu_bytes} "
         "bytes; messages of up to {largest_whole_message_bytes} bytes fit one frame"),
-    rule="buffers:fragmented", rank=75,
-    advice=_("one lost fragment loses the whole message: use the next smaller size that fits "
-        "one frame"),
+    rule="buffers:fragmented", rank=75, advice=_("one lost fragment loses the whole message: use "
+        "the next smaller size that fits one frame"),
     section=RUN, condition="a UDP message does not fit into one frame of the path. The finding has "
         "the length of the longest message that fits")
 note("cannot-tell", _("{pairing} against {against}, {protocol}: no verdict, because each cell has "

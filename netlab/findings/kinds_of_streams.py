@@ -78,21 +78,20 @@ warning("sender-call-rate",
         "the window, and at least half of it without the longest {1-derived.ORDINARY:%} of the "
         "calls. The send buffer holds at least eight messages; at least nine of ten samples (of at "
         "least eight) had room for the next one. Over UDP also as for `cpu-bound/sender`")
-warning("cpu-wait", of_host=True, section=BOTTLENECK,
-    condition="an end waited for a CPU for more than {stream_rules.STARVED:%} of the window, and "
-        "that cost throughput. At the sender: its thread was on a CPU or waited for one for at "
-        "least {stream_rules.ON_CPU:%} of the window, or the share of time without a CPU is at "
-        "least half of the missing throughput. At the receiver: its thread was never idle in this "
-        "way; or its queue was full (`cpu-bound/receiver`); or its socket dropped at least half of "
-        "the lost messages, or its window was closed for at least half of the time, and the wait "
-        "is large enough. If no other rule holds, a wait of at least half of the missing "
-        "throughput is enough, over TCP with a closed window or a full queue of that share, where "
-        "recorded. `quota`: a quota throttled the end in more than {stream_rules.STARVED:%} of its "
-        "periods (`nr_throttled` of Linux control groups). `programs`: a thread was ready to run "
-        "but had no CPU for more than {stream_rules.STARVED:%} of the window. `steal`: a "
-        "hypervisor gave more than {stream_rules.STARVED:%} of the host's CPU time to other "
-        "machines, and a thread waited for at most three times this share (a longer wait is due to "
-        "other programs)",
+warning("cpu-wait", of_host=True, section=BOTTLENECK, condition="an end waited for a CPU for more "
+        "than {stream_rules.STARVED:%} of the window, and that cost throughput. At the sender: its "
+        "thread was on a CPU or waited for one for at least {stream_rules.ON_CPU:%} of the window, "
+        "or the share of time without a CPU is at least half of the missing throughput. At the "
+        "receiver: its thread was never idle in this way; or its queue was full "
+        "(`cpu-bound/receiver`); or its socket dropped at least half of the lost messages, or its "
+        "window was closed for at least half of the time, and the wait is large enough. If no "
+        "other rule holds, a wait of at least half of the missing throughput is enough, over TCP "
+        "with a closed window or a full queue of that share, where recorded. `quota`: a quota "
+        "throttled the end in more than {stream_rules.STARVED:%} of its periods (`nr_throttled` of "
+        "Linux control groups). `programs`: a thread was ready to run but had no CPU for more than "
+        "{stream_rules.STARVED:%} of the window. `steal`: a hypervisor gave more than "
+        "{stream_rules.STARVED:%} of the host's CPU time to other machines, and a thread waited "
+        "for at most three times this share (a longer wait is due to other programs)",
     values={
         "sender-quota": value(_("throttled in {sender_throttled_share} of the quota’s periods"),
             limit=_("the sender’s CPU quota"), figures=("sender_throttled_share", "thread_share"),
@@ -135,17 +134,16 @@ warning("buffer-limit", section=BOTTLENECK,
             figures=("rwnd_limited_share", "window_bytes", "min_rtt_us", "window_limit_bit_per_s"),
             advice=_("the socket limits the figure: enlarge the receiver's buffer"))})
 warning("loss-limit", _("{lost_share} lost"), section=BOTTLENECK,
-    figures=("lost_share", "lost_messages", "receive_queue_drops"),
-    condition="over UDP, messages were lost although the sender sent at least "
-        "{stream_rules.SENT_ENOUGH:%} of the offered rate (or of the wire ceiling, if that is "
-        "lower), or more than {1-stream_rules.DELIVERED:%} were lost. In places other than "
-        "`socket`, the loss must also be *large enough*: the sender sent these "
-        "{stream_rules.SENT_ENOUGH:%}, or the share lost is at least half of the missing "
-        "throughput, or at least {stream_rules.LOST_MUCH:%}. `socket`: the receiving socket had no "
-        "room for at least half of the lost messages, or `loss/socket` gives the place. `host` "
-        "(backlog, interface or queue), `path`, `unknown`: the place is that of `loss`. "
-        "`sender-queue`: the sender's own system dropped more than {1-stream_rules.DELIVERED:%} of "
-        "the messages",
+    figures=("lost_share", "lost_messages", "receive_queue_drops"), condition="over UDP, messages "
+        "were lost although the sender sent at least {stream_rules.SENT_ENOUGH:%} of the offered "
+        "rate (or of the wire ceiling, if that is lower), or more than "
+        "{1-stream_rules.DELIVERED:%} were lost. In places other than `socket`, the loss must also "
+        "be *large enough*: the sender sent these {stream_rules.SENT_ENOUGH:%}, or the share lost "
+        "is at least half of the missing throughput, or at least {stream_rules.LOST_MUCH:%}. "
+        "`socket`: the receiving socket had no room for at least half of the lost messages, or "
+        "`loss/socket` gives the place. `host` (backlog, interface or queue), `path`, `unknown`: "
+        "the place is that of `loss`. `sender-queue`: the sender's own system dropped more than "
+        "{1-stream_rules.DELIVERED:%} of the messages",
     values={
         "sender-queue": value(_("dropped: {local_drops}"), limit=_("drops in the sender’s queue"),
             figures=("local_drops",),
@@ -154,9 +152,8 @@ warning("loss-limit", _("{lost_share} lost"), section=BOTTLENECK,
             limit=_("drops in the receiver’s queue"),
             advice=_("enlarge the receiver's buffer; if that does not help, its CPU is the limit")),
         "host": value(limit=_("drops at a host’s interface or backlog"), of_host=True,
-            figures=("lost_share", "lost_messages"),
-            advice=_("check the rings, queues, MTU and interrupts of the host that dropped the "
-                "messages")),
+            figures=("lost_share", "lost_messages"), advice=_("check the rings, queues, MTU and "
+                "interrupts of the host that dropped the messages")),
         "path": value(limit=_("loss on the path"),
             advice=_("check the path for a slower link, a short queue or errors")),
         "unknown": value(limit=_("loss at an unknown place"),
@@ -166,11 +163,10 @@ warning(
     "saturated-core", _("it was busy {busiest_core} of the time"), limit=_("one saturated core"),
     figures=("sender_busiest_core_share", "receiver_busiest_core_share"), of_host=True,
     advice=_("spread interrupts and threads over more CPUs, or pin them to different CPUs"),
-    section=BOTTLENECK,
-    condition="one core was busy for at least {stream_rules.SATURATED:%} of the window, but not "
-        "because of a thread of the test, and no thread of the test waited for a CPU for more than "
-        "{stream_rules.STARVED:%}. At least {stream_rules.WORK_PER_S} messages were sent, or full "
-        "frames arrived, per second; fewer cannot keep a core busy")
+    section=BOTTLENECK, condition="one core was busy for at least {stream_rules.SATURATED:%} of "
+        "the window, but not because of a thread of the test, and no thread of the test waited for "
+        "a CPU for more than {stream_rules.STARVED:%}. At least {stream_rules.WORK_PER_S} messages "
+        "were sent, or full frames arrived, per second; fewer cannot keep a core busy")
 note("congestion", _("{resent_segments} sent again; the congestion window limited TCP "
         "{cwnd_limited_share} of the time"), rank=70, limit=_("congestion control"),
     figures=("cwnd_limited_share", "retransmissions", "min_rtt_us"),
@@ -356,9 +352,8 @@ warning("trend", section=OVER_TIME,
                 "change in one of {one_of} runs"),
             _("{what}: {change_share} from the first to the last of {blocks} blocks, as the median "
                 "of {counted_cells}; chance alone gives such a change in one of {one_of} runs"),
-            rule="over_time:drifts", rank=12,
-            advice=_("conditions changed during the run: find what changed (heat, other load), and "
-                "compare cells only within a block")),
+            rule="over_time:drifts", rank=12, advice=_("conditions changed during the run: find "
+                "what changed (heat, other load), and compare cells only within a block")),
         "possible": value(_("{what}: {change_share} from the first to the last of {blocks} blocks, "
                 "as the median of {counted_cells}: consistent with drift, but {blocks} blocks are "
                 "too few to prove it"), severity="note", rank=74,
@@ -372,19 +367,17 @@ note("first-trial-slower", _("{what} of the first trials: {change_share} compare
         "of the difference from this median is more than {over_time.FIRST_CHANGE:%}, and more than "
         "{over_time.FIRST_ALONE} times as large as in any later block",
     advice=_("leave the first trial out of the means, or set a `warm_up` before each trial"))
-warning("dips", rule="over_time:dips", section=OVER_TIME,
-    condition="in more than half of a cell's trials, the throughput has a period by the "
-        "autocorrelation of at least {stats.trends.LEAST_VALUES} intervals (Box and Jenkins, Time "
-        "Series Analysis, 1970), between {stats.trends.LEAST_PERIOD} intervals and a quarter of "
-        "the window. The median dip is deeper than {over_time.DEEP:%} of the median rate, and than "
-        "{over_time.GRAINS} times the largest receive call. `congestion`: TCP sent segments again "
-        "in each of these trials",
+warning("dips", rule="over_time:dips", section=OVER_TIME, condition="in more than half of a cell's "
+        "trials, the throughput has a period by the autocorrelation of at least "
+        "{stats.trends.LEAST_VALUES} intervals (Box and Jenkins, Time Series Analysis, 1970), "
+        "between {stats.trends.LEAST_PERIOD} intervals and a quarter of the window. The median dip "
+        "is deeper than {over_time.DEEP:%} of the median rate, and than {over_time.GRAINS} times "
+        "the largest receive call. `congestion`: TCP sent segments again in each of these trials",
     values={
         "unexplained": value(_("the rate dips by {depth_share} once every {period_ns}"), rank=13,
             advice=_("look for something with this period: a timer, a CPU quota, a scan, other "
                 "traffic")),
         "congestion": value(_("the rate dips by {depth_share} once every {period_ns}, and TCP sent "
                 "{resent_segments} again: this is TCP’s congestion control"),
-            severity="note", rank=74,
-            advice=_("TCP probes the rate of the path this way: check the queue before the "
-                "slowest link"))})
+            severity="note", rank=74, advice=_("TCP probes the rate of the path this way: check "
+                "the queue before the slowest link"))})

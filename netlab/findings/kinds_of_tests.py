@@ -92,17 +92,16 @@ note("rtt-outliers", _("{long_trips} of {trips} {what} took more than ten times 
         "long round trips, and waits for a CPU if they explain at least half of the excess time. "
         "Left out are trials that `trip-waited-for-cpu` or `first-packet-lost` explains, and those "
         "in which data stopped or a process did not run")
-note("comparison", section=ROUND_TRIPS,
-    condition="cells of one pairing that differ in one setting with two to four values in the run: "
-        "protocol, IP version, how the ends receive, TCP_NODELAY, UDP's checksum, congestion "
-        "control, or how connections are closed. `differs`: over all pairs of cells with the same "
-        "two values, Student's t test of the logarithms of the trials' means, paired by block "
-        "(Welch's test for imported figures), with at least three trials, shows a difference of at "
-        "least {stats.MARGIN:%}; all comparisons of a run are tested together "
-        "(Benjamini and Hochberg, {buffers.LEVEL:%}). The number of differing pairs is stated "
-        "instead of the mean if single pairs contradict it or only they show it. `inconclusive`: "
-        "neither; with the smallest difference that would be detected in four of five such runs "
-        "[Bloom, Evaluation Review 19, 1995].",
+note("comparison", section=ROUND_TRIPS, condition="cells of one pairing that differ in one setting "
+        "with two to four values in the run: protocol, IP version, how the ends receive, "
+        "TCP_NODELAY, UDP's checksum, congestion control, or how connections are closed. "
+        "`differs`: over all pairs of cells with the same two values, Student's t test of the "
+        "logarithms of the trials' means, paired by block (Welch's test for imported figures), "
+        "with at least three trials, shows a difference of at least {stats.MARGIN:%}; all "
+        "comparisons of a run are tested together (Benjamini and Hochberg, {buffers.LEVEL:%}). The "
+        "number of differing pairs is stated instead of the mean if single pairs contradict it or "
+        "only they show it. `inconclusive`: neither; with the smallest difference that would be "
+        "detected in four of five such runs [Bloom, Evaluation Review 19, 1995].",
     values={
         "differs": value(_("{least_ratio} to {most_ratio} times as long as with {baseline}, shown "
                 "in {differing} of {all_pairs} (n = {n})"),
@@ -153,9 +152,8 @@ note("search-limit", rule="search_limits:search_limits", section=RATES,
                 "{busiest_core_share}; the link is not the limit"),
             _("the same frame rate {sizes}, {found_frames_per_s}/s: the device handles this many "
                 "frames of any length, as if its CPU were the limit; the link is not the limit"),
-            rank=60,
-            advice=_("nothing to do: the device needs the same time for each frame, whatever its "
-                "length")),
+            rank=60, advice=_("nothing to do: the device needs the same time for each frame, "
+                "whatever its length")),
         "line-rate": value(_("line rate {sizes}: no frame is lost at the full rate of the link of "
                 "{link_rate_bit_per_s}, so the link is the limit there"),
             _("line rate {sizes}: the link is the limit there"), rank=61,
@@ -213,13 +211,12 @@ warning("socket-buffer/search-capped", _("requested socket buffers of {asked_buf
         "capped at {least_buffer_bytes} {sizes}"), rank=65, section=RATES,
     condition="the effective socket buffer of one end of a search is smaller than requested",
     advice=_("raise rmem_max and wmem_max of the host; otherwise its receiver may be the limit"))
-note("frame-loss", rule="search_more:beyond", section=RATES,
-    condition="the frame loss test lost frames at an offered rate at least "
-        "{search_more.MORE-1:%} above the result. `overload`: the device forwarded fewer than "
-        "{search_more.SLOWED:%} of the frames per second that it forwards without loss; `steady`: "
-        "at least {search_more.SLOWED:%}. `own-hosts`: drops of our own hosts explain the loss, or "
-        "the sender sent fewer frames than requested [RFC 2544, 26.3; Mogul and Ramakrishnan 1997: "
-        "receive livelock]",
+note("frame-loss", rule="search_more:beyond", section=RATES, condition="the frame loss test lost "
+        "frames at an offered rate at least {search_more.MORE-1:%} above the result. `overload`: "
+        "the device forwarded fewer than {search_more.SLOWED:%} of the frames per second that it "
+        "forwards without loss; `steady`: at least {search_more.SLOWED:%}. `own-hosts`: drops of "
+        "our own hosts explain the loss, or the sender sent fewer frames than requested [RFC 2544, "
+        "26.3; Mogul and Ramakrishnan 1997: receive livelock]",
     values={
         "overload": value(_("overload slows the device {sizes}: at a higher offered rate it "
                 "forwards {overloads}"), rank=65,
@@ -288,11 +285,10 @@ note("byte-more", _("with messages longer than {payload_message_bytes} bytes thr
         "second frame explains {wire_cost_share}"),
     _("with messages longer than {payload_message_bytes} bytes throughput is {cost_share} lower, "
         "{next_bit_per_s} instead of {whole_bit_per_s}"),
-    rule="search_more:byte_more", rank=67, section=PAYLOADS,
-    condition="a UDP `sweep` over message sizes followed the search. In most trials the median "
-        "throughput of sizes one and two bytes above the payload is lower than that of the payload "
-        "and the two sizes below, by more than {search_more.LEAST:%} and more than twice the "
-        "spread within each",
+    rule="search_more:byte_more", rank=67, section=PAYLOADS, condition="a UDP `sweep` over message "
+        "sizes followed the search. In most trials the median throughput of sizes one and two "
+        "bytes above the payload is lower than that of the payload and the two sizes below, by "
+        "more than {search_more.LEAST:%} and more than twice the spread within each",
     advice=_("keep messages within one frame, or make them so long that they fill many frames"))
 note("queue-on-path",
     _("up to {queue_bytes} of its own data waited in a queue on the path: round trips grew from "
@@ -333,20 +329,19 @@ warning("other-traffic", _("it uses {other_bit_per_s} of the link at {at_host} (
         "{link_filled_share} of the link"),
     limit=_("other traffic on the link"), figures=("other_bit_per_s", "link_filled_share"),
     advice=_("stop the other traffic on that interface, or measure on a dedicated link"),
-    section=BOTTLENECK,
-    condition="our own and the other traffic together fill at least {traffic.LINK_FULL:%} of the "
-        "link (IEEE 802.3 framing), and neither `loss-limit/socket` nor `loss-limit/host` holds; "
-        "or no rule except `not-determined` holds, and the probable other traffic is at least "
-        "{stream_limits.LEAST_OTHERS:%} of the link, twice the possible error of the counters, and "
-        "three quarters of the missing throughput (or three quarters together with the waits for a "
-        "CPU, and the largest of these parts); or the probable other traffic was added to the rate "
-        "of a stream of a finding `rate-limit`. In the first case the other traffic must be "
-        "*certain*: within the window, an interface of one of the two hosts counted in one "
-        "direction more bytes than our own traffic explains, by more than each of "
-        "{traffic.OF_LINK:%} of what the link carries, {traffic.OF_OWN:%} of our traffic, and "
-        "twice our traffic in one update interval of the counters. Our traffic is the segments in "
-        "and out of every socket, with those sent again (TCP), or the messages of the send calls "
-        "with their fragments (UDP); padding, FCS and VLAN tag of each frame; and "
+    section=BOTTLENECK, condition="our own and the other traffic together fill at least "
+        "{traffic.LINK_FULL:%} of the link (IEEE 802.3 framing), and neither `loss-limit/socket` "
+        "nor `loss-limit/host` holds; or no rule except `not-determined` holds, and the probable "
+        "other traffic is at least {stream_limits.LEAST_OTHERS:%} of the link, twice the possible "
+        "error of the counters, and three quarters of the missing throughput (or three quarters "
+        "together with the waits for a CPU, and the largest of these parts); or the probable other "
+        "traffic was added to the rate of a stream of a finding `rate-limit`. In the first case "
+        "the other traffic must be *certain*: within the window, an interface of one of the two "
+        "hosts counted in one direction more bytes than our own traffic explains, by more than "
+        "each of {traffic.OF_LINK:%} of what the link carries, {traffic.OF_OWN:%} of our traffic, "
+        "and twice our traffic in one update interval of the counters. Our traffic is the segments "
+        "in and out of every socket, with those sent again (TCP), or the messages of the send "
+        "calls with their fragments (UDP); padding, FCS and VLAN tag of each frame; and "
         "{traffic.CONTROL_BYTES/1e3} kB plus {traffic.CONTROL_BYTES_PER_S/1e3} kB/s for the "
         "control connections. The excess is ignored if it may be our own UDP frames that a host "
         "dropped behind its interface (in a packet filter, where no counter shows them): our lost "
@@ -371,16 +366,14 @@ note("queue-under-load", rule="tcp_series:under_load", section=UNDER_LOAD,
     values={
         "not-full": value(_("the load was {throughput_bit_per_s}, only {load_share} of what the "
                 "path carries: the increase of the round trips does not describe a full path"),
-            severity="warning", rank=20,
-            advice=_("raise the rate, use more streams, or load for longer if TCP has not reached "
-                "the rate yet")),
+            severity="warning", rank=20, advice=_("raise the rate, use more streams, or load for "
+                "longer if TCP has not reached the rate yet")),
         "standing": value(
             _("under load the median round trip grew from {idle_rtt_ns} to {loaded_rtt_ns} (99th "
                 "percentile {loaded_p99_ns}): about {queue_bytes} of payload wait on the path"),
             _("under load the median round trip grew from {idle_rtt_ns} to {loaded_rtt_ns}"),
-            rank=30,
-            advice=_("other traffic on the path waits for the same time: use a shorter queue, one "
-                "with CoDel, or a congestion control that does not fill the queue")),
+            rank=30, advice=_("other traffic on the path waits for the same time: use a shorter "
+                "queue, one with CoDel, or a congestion control that does not fill the queue")),
         "none": value(_("the path is full but has no significant queue: the median round trip is "
                 "{loaded_rtt_ns} under load, {idle_rtt_ns} before the load"), rank=31,
             advice=_("nothing to do: other traffic on the path hardly waits"))})

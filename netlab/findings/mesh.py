@@ -372,11 +372,8 @@ def _meshes(
         # Fewer than half of its trials have a limit other than the path.
         and 2 * sum((s.cell, s.flow) in explained for s in column.samples) < len(column.samples)
     ]
-    if alike:
-        yield _mesh(alike, [column for column, _ in verdicts], link)
-
-
-def _mesh(alike: Sequence[MeshColumn], all_columns: Sequence[MeshColumn], link: Link) -> Finding:
+    if not alike:
+        return
     rates_of = {column.key: [*map(column.throughput, column.trials)] for column in alike}
     column = max(alike, key=lambda mesh_column: median(rates_of[mesh_column.key]))
     rates = rates_of[column.key]
@@ -389,8 +386,8 @@ def _mesh(alike: Sequence[MeshColumn], all_columns: Sequence[MeshColumn], link: 
         "link_rate_bit_per_s": link.rate_bit_per_s,
     }
     trials = _shown([_SlowPairs(one, tuple(one.trials), ()) for one in alike])
-    group = narrowed(alike, all_columns)
-    return finding(Kind.MESH_LIMIT_MESH, group, (), figures, trials=trials)
+    group = narrowed(alike, [column for column, _ in verdicts])
+    yield finding(Kind.MESH_LIMIT_MESH, group, (), figures, trials=trials)
 
 
 def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:

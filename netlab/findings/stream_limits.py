@@ -145,10 +145,6 @@ def _wait(cause: Callable[[StreamEnd], bool], role: str, costly: _Rule) -> _Rule
     return lambda sample, best: cause(getattr(sample, role)) and costly(sample, best)
 
 
-def _takes(sample: StreamSample, best: float | None) -> bool:
-    return takes(sample, sample.sender, best)
-
-
 def _never_idle(sample: StreamSample, best: float | None) -> bool:
     return rules.wants_cpu(sample.sender) and takes(sample, sample.sender, best)
 
@@ -157,7 +153,10 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
     # First the causes of missing CPU time, then their effects: a receiver without a CPU closes
     # its window and drops messages; a sender without a CPU makes fewer calls.
     (Kind.CPU_WAIT_RECEIVER_QUOTA, _wait(throttled, "receiver", rules.receiver_held_up)),
-    (Kind.CPU_WAIT_SENDER_QUOTA, _wait(throttled, "sender", _takes)),
+    (
+        Kind.CPU_WAIT_SENDER_QUOTA,
+        _wait(throttled, "sender", lambda it, best: takes(it, it.sender, best)),
+    ),
     (Kind.CPU_WAIT_STEAL, _wait(robbed, "receiver", rules.receiver_held_up)),
     (Kind.CPU_WAIT_STEAL, _wait(robbed, "sender", lambda it, _best: rules.wants_cpu(it.sender))),
     (Kind.BUFFER_LIMIT_RECEIVER, _of(rules.window_limited)),  # too small for this round trip

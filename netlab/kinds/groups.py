@@ -250,10 +250,8 @@ class MessageTest(CongestedTest):
 
     message_bytes: int = setting(
         "message_size", SIZE, label=_("message size, bytes"), asks=(Ask("message"),),
-        about="Bytes of one message, or of a request.",
-        column="bytes of one message")
-    nodelay: bool = setting(
-        "nodelay", default=False, only_of="TCP", label=_("TCP_NODELAY"),
+        about="Bytes of one message, or of a request.", column="bytes of one message")
+    nodelay: bool = setting("nodelay", default=False, only_of="TCP", label=_("TCP_NODELAY"),
         asks=(Ask("nodelay", when=True),), about="TCP_NODELAY: small messages are sent at once.",
         column="whether TCP_NODELAY was requested")
     message_rate_per_s: float | None = setting(
@@ -279,13 +277,11 @@ class MessageTest(CongestedTest):
 class Counted(MessageTest):
     """Settings of tests that end after a time or a number of messages."""
 
-    count: int | None = setting(
-        "count", Whole(1, 10**12), default=None, label=_("messages"),
+    count: int | None = setting("count", Whole(1, 10**12), default=None, label=_("messages"),
         asks=(Ask("count", "send receive ask"),),
         about="Number of messages or transactions, instead of a duration.",
         column="requested number of messages or transactions, instead of a duration")
-    warm_up_s: float = setting(
-        "warm_up", PAUSE, default=0.0, label=_("warm-up"),
+    warm_up_s: float = setting("warm_up", PAUSE, default=0.0, label=_("warm-up"),
         asks=(Ask("warm_up", "send receive ask", unless=0.0),),
         about="Time before the window, not counted.", column="time before the window")
     source_port: int | None = setting(
@@ -325,13 +321,11 @@ class Directed(Setup):
     streams: int = setting(
         "streams", Whole(1, 1000), default=1, asks=(Ask("streams"),), about="Parallel streams.",
         column="parallel streams")
-    server_cpus: str | None = setting(
-        "server_cpus", CpuList(), default=None, excludes="server_cpu",
+    server_cpus: str | None = setting("server_cpus", CpuList(), default=None, excludes="server_cpu",
         asks=(Ask("cpus", "server"),), need=Need("pin", of="server"), label=_("server’s CPUs"),
         about="CPUs to which the server's threads are pinned, one after another.",
         column="CPUs to which the server's threads are pinned, one after another")
-    client_cpus: str | None = setting(
-        "client_cpus", CpuList(), default=None, excludes="client_cpu",
+    client_cpus: str | None = setting("client_cpus", CpuList(), default=None, excludes="client_cpu",
         asks=(Ask("cpus", "client"),), need=Need("pin", of="client"), label=_("client’s CPUs"),
         about="CPUs to which the client's threads are pinned, one after another.",
         column="CPUs to which the client's threads are pinned, one after another")

@@ -434,7 +434,9 @@ def _make(options: LabOptions, folder: Path, say: Callable[[str], None]) -> None
             server.start(host, folder, client_key, windows, sleepless, frames=frames, sudo=may_sudo)
     for host in plan.logins:
         server.await_ready(host, folder)
-    host_keys = {host.name: server.public_key(host, folder) for host in plan.logins}
+    # A public key is its type and the key itself; the comment is left out.
+    lines = {host.name: (folder / f"{server.key_name(host)}.pub") for host in plan.logins}
+    host_keys = {name: " ".join(file.read_text().split()[:2]) for name, file in lines.items()}
     inventory, known, config = texts_of(plan, host_keys, identity, known_hosts)
     known_hosts.write_text(known)
     (folder / SSH_CONFIG).write_text(config)

@@ -127,10 +127,6 @@ class LabOptions:
         several = len(self.hosts) > 2 or self.second_rate is not None
         return not self.routed and (several or self.topology == "star")
 
-    def has_second(self, host: str) -> bool:
-        """Whether this host has a second cable."""
-        return self.second_rate is not None and host in (self.second_hosts or dict(self.hosts))
-
     def sends_frames(self, host: LabHost) -> bool:
         """Whether this host's account may send raw Ethernet frames."""
         return self.frames and host.os == "L"
@@ -394,7 +390,8 @@ def make_plan(
     more: list[Cable] = []
     for number, (name, os) in enumerate(options.hosts, start=1):
         near = _halves(first)[number - 1] if options.routed else first
-        further = second if options.has_second(name) else []
+        # Without names, every host has a second cable; without a rate, ``second`` is empty.
+        further = second if name in (options.second_hosts or dict(options.hosts)) else []
         host = dataclasses.replace(
             _machine(options, slot, management, number, name, os, _nth(near, number + 1)),
             second=_nth(further, number + 1),

@@ -81,12 +81,6 @@ def make_key(file: Path, comment: str) -> str:
     return file.with_name(file.name + ".pub").read_text().strip()
 
 
-def public_key(host: LabHost, folder: Path) -> str:
-    """The host's public key: its type and the key itself, without the comment."""
-    kind, key, *_ = (folder / f"{key_name(host)}.pub").read_text().split()
-    return f"{kind} {key}"
-
-
 def start(
     host: LabHost,
     folder: Path,

@@ -35,7 +35,6 @@ def share_a_machine(agents: Sequence[Agent]) -> bool:
 class Watch:
     """The readings of the hosts of one trial; the first reading is before the trial."""
 
-    ends: Ends
     routes: Mapping[str, tuple[Agent, tuple[str, ...]]]
     """Key of a host (``server``, ``client``, ``observed_1`` …) → its agent, and the addresses
     whose routes are read."""
@@ -56,7 +55,7 @@ class Watch:
         for number, agent in enumerate(ends.observed, start=1):
             routes[f"observed_{number}"] = agent, tuple(address.values())
         own_backlog = not share_a_machine([agent for agent, _ in routes.values()])
-        watch = cls(ends, routes, {}, own_backlog)
+        watch = cls(routes, {}, own_backlog)
         watch.before = watch._read()
         return watch
 

@@ -238,8 +238,6 @@ class Interval:
     mean: float
     low: float
     high: float
-    n: int
-    confidence: float
 
     @property
     def half_width(self) -> float:
@@ -255,7 +253,7 @@ def interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
     confidence outside of 0 to 1.
     """
     half, middle = _half_width(values, confidence), mean(values)
-    return Interval(middle, middle - half, middle + half, len(values), confidence)
+    return Interval(middle, middle - half, middle + half)
 
 
 def half_width_share(values: Sequence[float], confidence: float = 0.95) -> float:

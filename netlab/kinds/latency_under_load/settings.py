@@ -58,8 +58,7 @@ class LatencyUnderLoad(groups.Directed, groups.AtRate, groups.MessageTest):
     request_protocol: Literal["UDP", "TCP"] = setting(
         "request_protocol", default="UDP", label=_("round trips over"),
         about="Protocol of the round trips.", column="protocol of the round trips: UDP or TCP")
-    request_bytes: int = setting(
-        "request_size", groups.SIZE, default=64, label=_("request, bytes"),
+    request_bytes: int = setting("request_size", groups.SIZE, default=64, label=_("request, bytes"),
         about="Bytes of a request and of its answer.",
         column="bytes of a request and of its answer")
     request_rate_per_s: float = setting(

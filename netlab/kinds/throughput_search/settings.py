@@ -51,8 +51,7 @@ class ThroughputSearch(groups.Directed):
 
     protocol: Literal["TCP", "UDP"] = "UDP"
     duration_s: float | None = 60.0
-    frame_bytes: int = setting(
-        "frame_size", Whole(64, 9018), label=_("frame size, bytes"),
+    frame_bytes: int = setting("frame_size", Whole(64, 9018), label=_("frame size, bytes"),
         about="Bytes of an Ethernet frame with header and FCS.",
         column="bytes of a frame with header and FCS")
     search_duration_s: float | None = setting(
@@ -60,8 +59,7 @@ class ThroughputSearch(groups.Directed):
         about="Length of each step of the search before the resulting rate is confirmed.",
         column="length of each step of the search before the resulting rate is confirmed; "
         "NA: same as duration_s")
-    burst: int | None = setting(
-        "burst", Whole(1, 100_000), default=None,
+    burst: int | None = setting("burst", Whole(1, 100_000), default=None,
         about="Largest number of frames that a delayed sender sends back to back.",
         column="largest number of frames that a delayed sender sends back to back; "
         "NA: 32, or the frames of 1 ms if these are fewer")
@@ -84,21 +82,17 @@ class ThroughputSearch(groups.Directed):
     frame_loss: bool = setting(
         "frame_loss", default=False, about="Measure the loss at tenths of the line rate too.",
         column="whether the loss at tenths of the line rate was requested")
-    latency: Literal[True] | None = setting(
-        "latency", default=None, need=Need("round_trip"),
+    latency: Literal[True] | None = setting("latency", default=None, need=Need("round_trip"),
         about="Measure round trips at the resulting rate, and at parts of it.",
         column="whether round trips under load were requested; NA: no")
-    back_to_back: int | None = setting(
-        "back_to_back", Whole(1, 100), default=None,
+    back_to_back: int | None = setting("back_to_back", Whole(1, 100), default=None,
         about="Number of searches for the longest burst without loss; the standard: 50.",
         column="requested number of searches for the longest burst; NA: none")
-    residual_s: float = setting(
-        "residual", NumberWithUnit("seconds", 0.001, 60, "2s"), default=2.0,
+    residual_s: float = setting("residual", NumberWithUnit("seconds", 0.001, 60, "2s"), default=2.0,
         label=_("wait for residual frames"),
         about="Missing frames count as lost when no frame has arrived for this time.",
         column="missing frames count as lost when no frame has arrived for this time")
-    settle_s: float = setting(
-        "settle", groups.PAUSE, default=5.0, label=_("pause between trials"),
+    settle_s: float = setting("settle", groups.PAUSE, default=5.0, label=_("pause between trials"),
         about="Time between two trials of a search.", column="time between two trials of a search")
 
     # fmt: on
