@@ -129,6 +129,11 @@ class RateSample:
         )
 
 
+def _median_of(name: str) -> cached_property[float | None]:
+    """The median of a figure of ``RateSample`` over the trials; ``None`` if a trial has none."""
+    return cached_property(lambda size: _middle(getattr(trial, name) for trial in size.trials))
+
+
 @dataclass(frozen=True, kw_only=True)
 class SizeSample:
     """Some of the trials of one cell (one frame size), for example those with the same limit."""
@@ -138,25 +143,10 @@ class SizeSample:
     of_trials: int
     """Number of all trials of the cell that ended."""
 
-    @cached_property
-    def per_s(self) -> float | None:
-        """Median of the found rates; ``None`` if a trial has none."""
-        return _middle(trial.per_s for trial in self.trials)
-
-    @cached_property
-    def upper_per_s(self) -> float | None:
-        """Median of the lowest rates that failed."""
-        return _middle(trial.upper_per_s for trial in self.trials)
-
-    @cached_property
-    def line_per_s(self) -> float | None:
-        """Frames/s that the line carries."""
-        return _middle(trial.line_per_s for trial in self.trials)
-
-    @cached_property
-    def line_share(self) -> float | None:
-        """Median of the found rates as shares of the line rate."""
-        return _middle(trial.line_share for trial in self.trials)
+    per_s = _median_of("per_s")
+    upper_per_s = _median_of("upper_per_s")
+    line_per_s = _median_of("line_per_s")
+    line_share = _median_of("line_share")
 
 
 @dataclass(frozen=True, kw_only=True)
