@@ -16,8 +16,7 @@ from netlab.experiment.variants import changed_facts
 from netlab.findings.derived import StreamSample, samples
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.kind import FindingRule
-from netlab.findings.limits_by_trials import limits
-from netlab.findings.link_limits import OF_LINKS
+from netlab.findings.link_limits import OF_LINKS, limits
 from netlab.findings.mesh import slow_in_mesh
 from netlab.findings.series import Series, series_of
 from netlab.findings.stream_limits import cells_mostly

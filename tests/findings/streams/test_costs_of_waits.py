@@ -9,7 +9,7 @@ from made_samples import ACCOUNT, CEILING, IDLE, changed, tcp, udp
 
 from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Kind
-from netlab.findings.limits_by_trials import limits
+from netlab.findings.link_limits import limits
 from netlab.findings.stream_rules import (
     costs,
     loses_most,

@@ -13,7 +13,7 @@ from made_samples import IDLE, changed
 
 from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Kind
-from netlab.findings.limits_by_trials import limits
+from netlab.findings.link_limits import limits
 from netlab.findings.rates import plateau_bit_per_s
 from netlab.findings.stream_limits import stood_for_cpu
 from netlab.results.tcp_series import TcpSeries

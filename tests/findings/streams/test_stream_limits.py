@@ -25,8 +25,7 @@ from made_samples import (
 
 from netlab.findings.derived import Losses, StreamEnd, StreamSample, TcpAccount
 from netlab.findings.finding import Kind
-from netlab.findings.limits_by_trials import limits
-from netlab.findings.link_limits import OF_LINKS
+from netlab.findings.link_limits import OF_LINKS, limits
 from netlab.findings.rates import Framing
 from netlab.findings.stream_limits import evidence, limit_of
 from netlab.findings.traffic import OtherTraffic
