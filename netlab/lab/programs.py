@@ -125,33 +125,36 @@ def run(*argv: str) -> str:
 
     Raises HostError with one line: the command, and the last line that it printed.
     """
-    finished = _run(argv)
-    if finished.returncode:
-        output = finished.stderr.strip() or finished.stdout.strip()
-        lines = output.splitlines() or [f"exit status {finished.returncode}"]
+    process = finished(argv)
+    if process.returncode:
+        output = process.stderr.strip() or process.stdout.strip()
+        lines = output.splitlines() or [f"exit status {process.returncode}"]
         raise HostError(f"`{' '.join(argv)}` failed: {lines[-1]}")
-    return finished.stdout
+    return process.stdout
 
 
 def succeeds(*argv: str) -> bool:
     """Whether a program ends with status 0; its output is ignored."""
-    return _run(argv).returncode == 0
+    return finished(argv).returncode == 0
 
 
-def _run(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def finished(
+    argv: Sequence[str], limit_s: float = TIME_LIMIT_S
+) -> subprocess.CompletedProcess[str]:
+    """A program that has ended, with what it printed; HostError if that took too long."""
     try:
         return subprocess.run(
             [program(argv[0]), *argv[1:]],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=TIME_LIMIT_S,
+            timeout=limit_s,
             env=environment(),
             check=False,
             close_fds=False,  # the program shares the lock on all labs, see state.locked
         )
     except subprocess.TimeoutExpired:
-        raise HostError(f"`{' '.join(argv)}` gave no answer in {TIME_LIMIT_S:g} s") from None
+        raise HostError(f"`{' '.join(argv)}` gave no answer in {limit_s:g} s") from None
 
 
 ROOT = Path("/sys/fs/cgroup")

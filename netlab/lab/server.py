@@ -208,21 +208,12 @@ def lives(host: LabHost, folder: Path) -> bool:
 
 def why_silent(host: LabHost, ssh_config: Path) -> str | None:
     """Why a login to the host fails, as ssh reports it; ``None`` if the login succeeds."""
-    ssh = shutil.which("ssh", path=SEARCH_PATH)
-    if ssh is None:
+    if shutil.which("ssh", path=SEARCH_PATH) is None:
         return None  # without ssh this cannot be tried
     options = ["-F", str(ssh_config), "-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_S}"]
     try:
-        process = subprocess.run(
-            [ssh, *options, host.name, "exit"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=LOGIN_S,
-            env=environment(),
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+        process = programs.finished(["ssh", *options, host.name, "exit"], LOGIN_S)
+    except HostError:
         return f"no answer in {LOGIN_S:g} s"
     if process.returncode == 0:
         return None

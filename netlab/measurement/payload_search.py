@@ -98,10 +98,18 @@ class Direction:
         mtu_bytes = facts.get("interface_mtu_bytes")
         return mtu_bytes if isinstance(mtu_bytes, int) else None
 
-    def fragments(self, message_bytes: int) -> dict[str, Value]:
-        """Whether a UDP message that is too long for one packet passes if it may be fragmented, and
-        both hosts' counts of its fragments: they count none if it must not be fragmented.
+    def has_next(self, payload_bytes: int) -> bool:
+        """Whether a message one byte longer is possible (over TCP: in two segments)."""
+        most_bytes = ethernet.MAX_DATAGRAM_BYTES[self.setup.ip_version]
+        return self.setup.protocol == "TCP" or payload_bytes < most_bytes
+
+    def beyond(self, payload_bytes: int) -> dict[str, Value]:
+        """Whether a UDP message one byte longer than the payload passes if it may be fragmented,
+        and both hosts' counts of its fragments: they count none if it must not be fragmented.
         """
+        message_bytes = payload_bytes + 1
+        if self.setup.protocol == "TCP" or not self.has_next(payload_bytes):
+            return {}
         try:
             self.exchange(message_bytes, whole=False)
         except ProbeError as fault:
@@ -185,8 +193,8 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     payload_bytes, of_server = search(to_server)
     values: dict[str, Value] = {"connected_by": ends.connects(setup.protocol)}
     client_payload_bytes, of_client = search(to_client)
-    values |= of_server | _beyond(to_server, payload_bytes)
-    values |= _to_client(of_client | _beyond(to_client, client_payload_bytes))
+    values |= of_server | to_server.beyond(payload_bytes)
+    values |= _to_client(of_client | to_client.beyond(client_payload_bytes))
     if setup.capture:
         values |= _captured(to_server, payload_bytes, trial)
         values |= _to_client(_captured(to_client, client_payload_bytes, trial, "to-client-"))
@@ -318,23 +326,10 @@ def _to_client(values: Mapping[str, Value]) -> dict[str, Value]:
     return {f"to_client_{name}": value for name, value in values.items()}
 
 
-def _has_next(path: Direction, payload_bytes: int) -> bool:
-    """Whether a message one byte longer than the payload is possible (over TCP: two segments)."""
-    setup = path.setup
-    return setup.protocol == "TCP" or payload_bytes < ethernet.MAX_DATAGRAM_BYTES[setup.ip_version]
-
-
-def _beyond(path: Direction, payload_bytes: int) -> dict[str, Value]:
-    """The result of a UDP message that takes several packets: one byte over the payload."""
-    if path.setup.protocol == "TCP" or not _has_next(path, payload_bytes):
-        return {}
-    return path.fragments(payload_bytes + 1)
-
-
 def _captured(path: Direction, payload_bytes: int, trial: Trial, way: str = "") -> dict[str, Value]:
     """Captured frames of a message with the found payload, and of a message one byte longer."""
     steps = {"captured_": (payload_bytes, True)}
-    if _has_next(path, payload_bytes):
+    if path.has_next(payload_bytes):
         steps["captured_next_"] = (payload_bytes + 1, False)
     values: dict[str, Value] = {"captured": True}
     for prefix, (message_bytes, whole) in steps.items():

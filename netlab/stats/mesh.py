@@ -44,10 +44,8 @@ MeshWay = tuple[str, str]
 class MeshVerdict:
     """The verdict on the hosts of a mesh; all values in the unit of the trials."""
 
-    sends: Mapping[str, float]
-    """Host → the highest value that it reaches as the sender."""
-    receives: Mapping[str, float]
-    """Host → the highest value that it reaches as the receiver."""
+    named: tuple[str, ...]
+    """The slow hosts, in the order of the pairs."""
     margin: float
     """A value counts as slower if it is below the best value by more than this share (precisely: by
     more than this difference of natural logarithms)."""
@@ -59,12 +57,6 @@ class MeshVerdict:
     undecided: Mapping[MeshWay, float]
     """Pair → the usual value of one of its ends with other hosts. The pair is slower than this. Its
     second end has no other pair, so the cause may be the pair or this second end."""
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """The slow hosts, in the order of the pairs."""
-        every = dict.fromkeys([*self.sends, *self.receives])
-        return tuple(host for host in every if host in self.slow_senders | self.slow_receivers)
 
     def is_below(self, value: float, reference: float) -> bool:
         """Whether a value is below another one by more than the margin."""
@@ -100,12 +92,13 @@ def judge_mesh(trials: Mapping[MeshWay, Sequence[float]]) -> MeshVerdict | None:
     slow_hosts = frozenset(host for end in (0, 1) for host in _short(middle, end, fast))
     # If a host is slow in one direction, half the margin is enough for the other direction.
     nearly = max(middle.values()) * math.exp(-margin / 2)
+    slow_senders = frozenset(h for h in slow_hosts if sends.get(h, nearly) < nearly)
+    slow_receivers = frozenset(h for h in slow_hosts if receives.get(h, nearly) < nearly)
     return MeshVerdict(
-        sends=sends,
-        receives=receives,
+        named=tuple(h for h in {**sends, **receives} if h in slow_senders | slow_receivers),
         margin=margin,
-        slow_senders=frozenset(h for h in slow_hosts if sends.get(h, nearly) < nearly),
-        slow_receivers=frozenset(h for h in slow_hosts if receives.get(h, nearly) < nearly),
+        slow_senders=slow_senders,
+        slow_receivers=slow_receivers,
         strays={
             p: expectations[p] for p in middle if middle[p] < expectations[p] * math.exp(-margin)
         },

@@ -76,8 +76,7 @@ def test_a_value_at_the_limit_is_neither_slow_nor_below() -> None:
         pairs = {("a", "d"): most, ("a", "c"): 50.0, ("b", "c"): 100.0, ("b", "d"): 100.0}
         assert [*_short(pairs, 0, 100.0)] == short
     verdict = MeshVerdict(
-        sends={},
-        receives={},
+        named=(),
         margin=math.log(2),
         slow_senders=frozenset(),
         slow_receivers=frozenset(),
