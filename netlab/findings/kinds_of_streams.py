@@ -1,21 +1,13 @@
 """Rows of the table of kinds: a target at a distance, limits of streams, links, mesh, trends."""
 
-from netlab.findings.kind import (
-    AT_A_DISTANCE,
-    BOTTLENECK,
-    MESH,
-    OVER_TIME,
-    RUN,
-    note,
-    value,
-    warning,
-)
+from netlab.findings import kind
+from netlab.findings.kind import note, value, warning
 from netlab.messages import _
 
 # This is a table: each row has as few lines as possible, so it is not formatted.
 # fmt: off
 
-note("target", rule="distance:at_a_distance", section=AT_A_DISTANCE,
+note("target", rule="distance:at_a_distance", section=kind.AT_A_DISTANCE,
     condition="`fails`: one of five limits is below the `target`. A socket buffer, or the largest "
         "that auto-tuning may choose (tcp_rmem, tcp_wmem): at most all of it is in flight per "
         "round trip, of a Linux send buffer {distance.SENT_MOST:%} without `tso` and `gso`. A "
@@ -42,7 +34,7 @@ note("target", rule="distance:at_a_distance", section=AT_A_DISTANCE,
             _("{target_bit_per_s} over TCP at {target_rtt_ns} is undecided: {doubts}"), rank=65,
             advice=_("send for longer, or with larger socket buffers, so that the records "
                 "decide"))})
-warning("cpu-bound", of_host=True, section=BOTTLENECK,
+warning("cpu-bound", of_host=True, section=kind.BOTTLENECK,
     condition="`sender`: the one, unpaced stream kept its sending thread on a CPU for at least "
         "{stream_rules.ON_CPU:%} of the window; it waited for a CPU for less than "
         "{stream_rules.WAITED:%}, and for anything else for less than {stream_rules.WAITED:%} "
@@ -73,16 +65,16 @@ warning("sender-call-rate",
     figures=(*("calls_per_s", "send_call_median_ns", "send_call_p90_ns", "in_calls_share"),
         *("in_ordinary_calls_share", "send_room_share", "thread_share")), of_host=True,
     advice=_("the sender's system limits the figure: use larger messages or more streams"),
-    section=BOTTLENECK,
+    section=kind.BOTTLENECK,
     condition="the stream is not paced. The send calls take at least {stream_rules.IN_CALLS:%} of "
         "the window, and at least half of it without the longest {1-derived.ORDINARY:%} of the "
         "calls. The send buffer holds at least eight messages; at least nine of ten samples (of at "
         "least eight) had room for the next one. Over UDP also as for `cpu-bound/sender`")
-warning("cpu-wait", of_host=True, section=BOTTLENECK, condition="an end waited for a CPU for more "
-        "than {stream_rules.STARVED:%} of the window, and that cost throughput. At the sender: its "
-        "thread was on a CPU or waited for one for at least {stream_rules.ON_CPU:%} of the window, "
-        "or the share of time without a CPU is at least half of the missing throughput. At the "
-        "receiver: its thread was never idle in this way; or its queue was full "
+warning("cpu-wait", of_host=True, section=kind.BOTTLENECK, condition="an end waited for a CPU for "
+        "more than {stream_rules.STARVED:%} of the window, and that cost throughput. At the "
+        "sender: its thread was on a CPU or waited for one for at least {stream_rules.ON_CPU:%} of "
+        "the window, or the share of time without a CPU is at least half of the missing "
+        "throughput. At the receiver: its thread was never idle in this way; or its queue was full "
         "(`cpu-bound/receiver`); or its socket dropped at least half of the lost messages, or its "
         "window was closed for at least half of the time, and the wait is large enough. If no "
         "other rule holds, a wait of at least half of the missing throughput is enough, over TCP "
@@ -116,7 +108,7 @@ warning("cpu-wait", of_host=True, section=BOTTLENECK, condition="an end waited f
             figures=("sender_steal_share", "receiver_steal_share"),
             advice=_("the hypervisor gave the CPU to other machines: measure on a dedicated "
                 "machine, or let `quiet` in the matrix repeat such trials"))})
-warning("buffer-limit", section=BOTTLENECK,
+warning("buffer-limit", section=kind.BOTTLENECK,
     condition="for at least half of the window the one TCP stream waited for room in its send "
         "buffer (`sender`) or for the receive window (`receiver`). The receive window is a limit "
         "only if one window per shortest round trip is at most {stream_rules.WINDOW_FITS} times "
@@ -133,7 +125,7 @@ warning("buffer-limit", section=BOTTLENECK,
             limit=_("the receiver’s window"), of_host=True,
             figures=("rwnd_limited_share", "window_bytes", "min_rtt_us", "window_limit_bit_per_s"),
             advice=_("the socket limits the figure: enlarge the receiver's buffer"))})
-warning("loss-limit", _("{lost_share} lost"), section=BOTTLENECK,
+warning("loss-limit", _("{lost_share} lost"), section=kind.BOTTLENECK,
     figures=("lost_share", "lost_messages", "receive_queue_drops"), condition="over UDP, messages "
         "were lost although the sender sent at least {stream_rules.SENT_ENOUGH:%} of the offered "
         "rate (or of the wire ceiling, if that is lower), or more than "
@@ -163,21 +155,21 @@ warning(
     "saturated-core", _("it was busy {busiest_core} of the time"), limit=_("one saturated core"),
     figures=("sender_busiest_core_share", "receiver_busiest_core_share"), of_host=True,
     advice=_("spread interrupts and threads over more CPUs, or pin them to different CPUs"),
-    section=BOTTLENECK, condition="one core was busy for at least {stream_rules.SATURATED:%} of "
-        "the window, but not because of a thread of the test, and no thread of the test waited for "
-        "a CPU for more than {stream_rules.STARVED:%}. At least {stream_rules.WORK_PER_S} messages "
-        "were sent, or full frames arrived, per second; fewer cannot keep a core busy")
+    section=kind.BOTTLENECK, condition="one core was busy for at least {stream_rules.SATURATED:%} "
+        "of the window, but not because of a thread of the test, and no thread of the test waited "
+        "for a CPU for more than {stream_rules.STARVED:%}. At least {stream_rules.WORK_PER_S} "
+        "messages were sent, or full frames arrived, per second; fewer cannot keep a core busy")
 note("congestion", _("{resent_segments} sent again; the congestion window limited TCP "
         "{cwnd_limited_share} of the time"), rank=70, limit=_("congestion control"),
     figures=("cwnd_limited_share", "retransmissions", "min_rtt_us"),
-    advice=_("check the path for a slower link or a short queue"), section=BOTTLENECK,
+    advice=_("check the path for a slower link or a short queue"), section=kind.BOTTLENECK,
     condition="the one TCP stream sent segments again, and for at least half of the window neither "
         "the receive window nor the send buffer held it back (by TCP_INFO). Not stated if the "
         "probable other traffic is at least half of the missing throughput")
 note("packet-rate", _("{frames_per_s} frames a second, as with other sizes"), rank=69,
     limit=_("packets a second"), figures=("frames_per_s",), of_host=True,
     advice=_("the forwarding device or the receiver handles this many packets a second, "
-        "whatever their size"), section=BOTTLENECK,
+        "whatever their size"), section=kind.BOTTLENECK,
     condition="UDP without pacing, with at least three neighbouring message sizes that fit one "
         "frame, the largest at least four times the smallest: the same number of frames arrives "
         "per second, within {stream_rules.SAME_RATE:%}, and each throughput is below "
@@ -187,13 +179,13 @@ note("packet-rate", _("{frames_per_s} frames a second, as with other sizes"), ra
         "(`engine`) count only if they lost more than {1-stream_rules.DELIVERED:%}")
 note("pacing", _("{offered_bit_per_s} offered"), leads=False, limit=_("the offered rate"),
     figures=("offered_bit_per_s",), advice=_("offer a higher rate to find the limit"),
-    section=BOTTLENECK, condition="throughput is at least {stream_limits.OFFERED:%} of the offered "
-        "rate")
+    section=kind.BOTTLENECK, condition="throughput is at least {stream_limits.OFFERED:%} of the "
+        "offered rate")
 note("not-determined", says=(
         _("its limit, at {of_ceiling} of the wire ceiling, cannot be determined from the records"),
         _("its limit cannot be determined from the records")),
     leads=False, limit=_("not determined"), explains=False,
-    advice=_("the records do not show the limit"), section=BOTTLENECK,
+    advice=_("the records do not show the limit"), section=kind.BOTTLENECK,
     condition="the records have all evidence that the rules of this section need, and no rule "
         "holds. If evidence is missing, there is no finding")
 warning("link-far-below", _("as much as a link of {step_rate_bit_per_s} carries"),
@@ -212,7 +204,7 @@ warning("link-far-below", _("as much as a link of {step_rate_bit_per_s} carries"
         _("at most {throughput_bit_per_s}, {ceiling_share} of what the link of "
             "{link_rate_bit_per_s} carries: suspect a host, the cable or its duplex mode, not the "
             "settings that the matrix varies")),
-    rule="validity:links", rank=2, limit=_("a slower link"), section=RUN,
+    rule="validity:links", rank=2, limit=_("a slower link"), section=kind.RUN,
     advice=_("check speed, duplex, cable and driver at both ends, and the stated rate of the link"),
     condition="the best unpaced cell of a pairing reaches at most {validity.FAR_BELOW:%} of the "
         "stated link's ceiling; or it has a lower link rate, and so have at least three cells "
@@ -223,7 +215,7 @@ warning("link-far-below", _("as much as a link of {step_rate_bit_per_s} carries"
         "{rates.STEP_ABOVE:%} above the wire ceiling of such a link. The first two cases need an "
         "unpaced cell with messages of at least {validity.LARGE_MESSAGE_BYTES} bytes, and do not "
         "count if a limit of a host explains the best cell or `mesh-limit` names it")
-warning("rate-limit", rank=2, section=BOTTLENECK,
+warning("rate-limit", rank=2, section=kind.BOTTLENECK,
     condition="one rate limits the unpaced streams of one direction of a pairing (those that the "
         "page of findings describes). The medians for each protocol and message size differ by at "
         "most {link_limits.SAME:%}; TCP may be up to {link_limits.TCP_BELOW:%} below UDP. No cell "
@@ -269,7 +261,7 @@ warning("rate-limit", rank=2, section=BOTTLENECK,
                     "{link_rate_bit_per_s} carries, and no more")),
             advice=_("check the speed of the links at both ends and the stated rate, and look for "
                 "a rate limit on the path"))})
-warning("mesh-limit", rule=lambda mesh: mesh, rank=3, section=MESH,
+warning("mesh-limit", rule=lambda mesh: mesh, rank=3, section=kind.MESH,
     condition="among at least three hosts, in streams with the same settings, the *figure* of a "
         "pair is the median share of the wire ceiling of its trials; the *margin* is the larger of "
         "{stats.mesh.MARGIN:%} ({stats.mesh.MARGIN_UNREPEATED:%} if no pair was repeated) and "
@@ -325,7 +317,7 @@ warning("mesh-limit", rule=lambda mesh: mesh, rank=3, section=MESH,
             advice=_("check what all of them share, such as the switch, and the stated rate of the "
                 "link"))})
 note("far-host", _("adds {added_ns} to each of its round trips; {typical_ns} is typical"),
-    rule="mesh:far_hosts", rank=67, section=MESH,
+    rule="mesh:far_hosts", rank=67, section=kind.MESH,
     condition="of at least four hosts, each measured with at least three others, one adds more "
         "time to its round trips than the median host. The difference exceeds each of three "
         "values: {stats.mesh.POLISHED_MARGIN:%} of the *typical* round trip (between two hosts "
@@ -333,7 +325,7 @@ note("far-host", _("adds {added_ns} to each of its round trips; {typical_ns} is 
         "absolute residuals, and {stats.mesh.SPREADS} pooled deviations within pairs. The times "
         "are a median polish of the median round trips (Tukey, Exploratory Data Analysis, 1977)",
     advice=_("check what only this host has: a longer path, power saving, interrupt moderation"))
-warning("trend", section=OVER_TIME,
+warning("trend", section=kind.OVER_TIME,
     condition="over the blocks, the *figure of a block* rises or falls: the median over its trials "
         "of the logarithm of throughput or mean round trip, minus the cell's mean of it. Trials "
         "outside their block, paced streams and imported figures are left out. `proved`: over at "
@@ -360,15 +352,15 @@ warning("trend", section=OVER_TIME,
             advice=_("repeat the cells at least 6 times to distinguish drift from chance"))})
 note("first-trial-slower", _("{what} of the first trials: {change_share} compared with the later "
         "ones, slower in {slower_cells} of {counted_cells} (n = {blocks} trials each)"),
-    rule="over_time:first_trials", rank=74, section=OVER_TIME,
+    rule="over_time:first_trials", rank=74, section=kind.OVER_TIME,
     condition="with at least {over_time.FIRST_BLOCKS} trials per cell, the first trial is slower "
         "than the median of the later ones in significantly more than half of the cells (exact "
         "sign test, p under {over_time.BY_CHANCE}). In the first block, the median over all cells "
         "of the difference from this median is more than {over_time.FIRST_CHANGE:%}, and more than "
         "{over_time.FIRST_ALONE} times as large as in any later block",
     advice=_("leave the first trial out of the means, or set a `warm_up` before each trial"))
-warning("dips", rule="over_time:dips", section=OVER_TIME, condition="in more than half of a cell's "
-        "trials, the throughput has a period by the autocorrelation of at least "
+warning("dips", rule="over_time:dips", section=kind.OVER_TIME, condition="in more than half of a "
+        "cell's trials, the throughput has a period by the autocorrelation of at least "
         "{stats.trends.LEAST_VALUES} intervals (Box and Jenkins, Time Series Analysis, 1970), "
         "between {stats.trends.LEAST_PERIOD} intervals and a quarter of the window. The median dip "
         "is deeper than {over_time.DEEP:%} of the median rate, and than {over_time.GRAINS} times "

@@ -1,16 +1,7 @@
 """Rows of the table of kinds: round trips, searches, latency under load, TCP over time, traffic."""
 
-from netlab.findings.kind import (
-    BOTTLENECK,
-    PAYLOADS,
-    RATES,
-    ROUND_TRIPS,
-    TCP_OVER_TIME,
-    UNDER_LOAD,
-    note,
-    value,
-    warning,
-)
+from netlab.findings import kind
+from netlab.findings.kind import note, value, warning
 from netlab.messages import _
 
 # This is a table: each row has as few lines as possible, so it is not formatted.
@@ -21,7 +12,7 @@ warning("below-floor", _("{what} took {typical_trip_ns} (the shortest {shortest_
         "or the path is another one"),
     _("the shortest of the {what} took {shortest_trip_ns}, but its frames alone take "
         "{floor_trip_ns} on {link}: a shaper passes short bursts faster, or the path is another "
-        "one"), rule="round_trips:below_floor", rank=11, section=ROUND_TRIPS,
+        "one"), rule="round_trips:below_floor", rank=11, section=kind.ROUND_TRIPS,
     advice=_("state the real rate of the link and the routers on it; on a link with a shaper use "
         "rates, not times"),
     condition="the shortest round trip of a trial (the mean one, if single times are not recorded) "
@@ -34,7 +25,7 @@ warning("below-floor", _("{what} took {typical_trip_ns} (the shortest {shortest_
 warning("trip-waited-for-cpu", _("{cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}; "
         "the mean of trials with shorter waits is {best_trip_ns}"),
     _("{cause} for {waited_trip_ns} of the mean time of {mean_trip_ns}"),
-    rule="round_trips:waited", rank=12, section=ROUND_TRIPS,
+    rule="round_trips:waited", rank=12, section=kind.ROUND_TRIPS,
     advice=_("this time is due to the host, not to the path: stop other programs there, raise the "
         "quota, or let `quiet` in the matrix repeat such trials"),
     condition="the *wait* of an end is its run-queue delay or the time for which its quota "
@@ -53,7 +44,7 @@ warning("trip-waited-for-cpu", _("{cause} for {waited_trip_ns} of the mean time 
 warning("first-packet-lost", _("{lost_connections} of {connections} connections took up to "
         "{longest_trip_ns}, typical of a lost SYN or SYN-ACK, which is sent again after 1 s; "
         "without them the mean is {mean_without_trip_ns} instead of {mean_trip_ns}"),
-    rule="round_trips:first_packet_lost", rank=13, section=ROUND_TRIPS,
+    rule="round_trips:first_packet_lost", rank=13, section=kind.ROUND_TRIPS,
     advice=_("check the path for loss, and the server for a listen queue that overflows"),
     condition="some connections took *about* 1, 2, 3, 4, 5 or 7 s (at most {round_trips.EARLY:%} "
         "shorter, and longer by at most an eighth plus four times the median), and the median is "
@@ -65,7 +56,7 @@ warning("first-packet-lost", _("{lost_connections} of {connections} connections 
 note("two-modes", _("the times fall into two groups, {lower_share} about {lower_trip_ns} and "
         "{upper_share} about {upper_trip_ns}; {suspect}"),
     _("the times fall into two groups, {lower_share} about {lower_trip_ns} and {upper_share} about "
-        "{upper_trip_ns}"), rule="round_trips:two_groups", rank=66, section=ROUND_TRIPS,
+        "{upper_trip_ns}"), rule="round_trips:two_groups", rank=66, section=kind.ROUND_TRIPS,
     advice=_("the mean describes neither group: use percentiles, and find what switches between "
         "them"), condition="in more than half of the trials, the histogram of at least "
         "{stats.histogram.LEAST_COUNT} single times has two peaks at least 20 % apart, with at "
@@ -83,7 +74,7 @@ note("rtt-outliers", _("{long_trips} of {trips} {what} took more than ten times 
         "{mean_trip_ns}; the ends waited {waited_ns} for a CPU in that time"),
     _("{long_trips} of {trips} {what} took more than ten times the median of {median_trip_ns}, "
         "up to {longest_trip_ns}; without them the mean is {mean_without_trip_ns} instead of "
-        "{mean_trip_ns}"), rule="round_trips:outliers", rank=68, section=ROUND_TRIPS,
+        "{mean_trip_ns}"), rule="round_trips:outliers", rank=68, section=kind.ROUND_TRIPS,
     advice=_("use the median, and find what delays single messages"),
     condition="in more than half of the trials, at least five round trips are *long* (more than "
         "ten times the median of their trial), and the *excess time*, by which they exceed the "
@@ -92,8 +83,8 @@ note("rtt-outliers", _("{long_trips} of {trips} {what} took more than ten times 
         "long round trips, and waits for a CPU if they explain at least half of the excess time. "
         "Left out are trials that `trip-waited-for-cpu` or `first-packet-lost` explains, and those "
         "in which data stopped or a process did not run")
-note("comparison", section=ROUND_TRIPS, condition="cells of one pairing that differ in one setting "
-        "with two to four values in the run: protocol, IP version, how the ends receive, "
+note("comparison", section=kind.ROUND_TRIPS, condition="cells of one pairing that differ in one "
+        "setting with two to four values in the run: protocol, IP version, how the ends receive, "
         "TCP_NODELAY, UDP's checksum, congestion control, or how connections are closed. "
         "`differs`: over all pairs of cells with the same two values, Student's t test of the "
         "logarithms of the trials' means, paired by block (Welch's test for imported figures), "
@@ -116,7 +107,7 @@ note("comparison", section=ROUND_TRIPS, condition="cells of one pairing that dif
             advice=_("more trials show smaller differences"))})
 note("trip-made-of",
     _("a mean time of {mean_trip_ns} consists of {trip_parts}; the rest is {rest_trip_ns}"),
-    rule="round_trips:made_of", rank=79, leads=False, section=ROUND_TRIPS,
+    rule="round_trips:made_of", rank=79, leads=False, section=kind.ROUND_TRIPS,
     advice=_("shortening the largest part gains the most"),
     condition="the finding has up to four parts of a mean round trip, as medians over trials that "
         "are not paced and have one request in flight: the minimum time on the wire (see "
@@ -127,7 +118,7 @@ note("trip-made-of",
         "it includes waiting. At least two parts must be known in all trials, and the sum of the "
         "parts must be {100*round_trips.LEAST} to 100 % of the round trip. The rest is sleeping "
         "and waking, interrupts, and the devices between the ends")
-note("search-limit", rule="search_limits:search_limits", section=RATES,
+note("search-limit", rule="search_limits:search_limits", section=kind.RATES,
     condition="why the next rate of the grid failed. `line-rate`: a trial at the line rate passed, "
         "and the sender did not exceed it. `frame-rate`: at three or more neighbouring frame "
         "sizes, the largest at least four times the smallest, one frame rate is between the "
@@ -186,7 +177,7 @@ note("search-limit", rule="search_limits:search_limits", section=RATES,
             advice=_("the device may do more: enlarge `socket_buffer`, or use a faster receiver")),
         "none": value(_("no rate {sizes}: {because}"), severity="warning", rank=12,
             advice=_("check the trials of these sizes; other sizes are not affected"))})
-warning("search-doubt", rule="search_more:doubts", section=RATES,
+warning("search-doubt", rule="search_more:doubts", section=kind.RATES,
     condition="`not-monotone`: a trial of full length passed at a rate more than a step above the "
         "result, or failed below it because of the device. `outrun`: in two trials a sender "
         "without pacing exceeded 1.25 times the line rate; in the second, by more frames than its "
@@ -208,15 +199,15 @@ warning("search-doubt", rule="search_more:doubts", section=RATES,
             advice=_("switch flow control off (ethtool -A INTERFACE rx off tx off) to see what is "
                 "lost"))})
 warning("socket-buffer/search-capped", _("requested socket buffers of {asked_buffer_bytes} were "
-        "capped at {least_buffer_bytes} {sizes}"), rank=65, section=RATES,
+        "capped at {least_buffer_bytes} {sizes}"), rank=65, section=kind.RATES,
     condition="the effective socket buffer of one end of a search is smaller than requested",
     advice=_("raise rmem_max and wmem_max of the host; otherwise its receiver may be the limit"))
-note("frame-loss", rule="search_more:beyond", section=RATES, condition="the frame loss test lost "
-        "frames at an offered rate at least {search_more.MORE-1:%} above the result. `overload`: "
-        "the device forwarded fewer than {search_more.SLOWED:%} of the frames per second that it "
-        "forwards without loss; `steady`: at least {search_more.SLOWED:%}. `own-hosts`: drops of "
-        "our own hosts explain the loss, or the sender sent fewer frames than requested [RFC 2544, "
-        "26.3; Mogul and Ramakrishnan 1997: receive livelock]",
+note("frame-loss", rule="search_more:beyond", section=kind.RATES, condition="the frame loss test "
+        "lost frames at an offered rate at least {search_more.MORE-1:%} above the result. "
+        "`overload`: the device forwarded fewer than {search_more.SLOWED:%} of the frames per "
+        "second that it forwards without loss; `steady`: at least {search_more.SLOWED:%}. "
+        "`own-hosts`: drops of our own hosts explain the loss, or the sender sent fewer frames "
+        "than requested [RFC 2544, 26.3; Mogul and Ramakrishnan 1997: receive livelock]",
     values={
         "overload": value(_("overload slows the device {sizes}: at a higher offered rate it "
                 "forwards {overloads}"), rank=65,
@@ -229,7 +220,7 @@ note("frame-loss", rule="search_more:beyond", section=RATES, condition="the fram
                 "{shares} of the line rate their drops explain the loss, or they sent fewer frames "
                 "than requested"), severity="warning", rank=55,
             advice=_("at these rates the figure does not describe the device: use faster hosts"))})
-note("back-to-back", section=RATES,
+note("back-to-back", section=kind.RATES,
     condition="the search for back-to-back frames ended because the device lost frames (`device`: "
         "the longest burst that passed, and the frames that waited meanwhile), or because of a "
         "limit of our own hosts or failed trials (`own-hosts`) [RFC 2544, 26.4; RFC 9004]",
@@ -241,7 +232,7 @@ note("back-to-back", section=RATES,
             _("the longest burst {sizes} is not known: {because}"), severity="warning", rank=55,
             advice=_("use faster hosts or a larger `socket_buffer`: nothing is known about the "
                 "device"))})
-warning("mtu-mismatch", rule="search_more:payloads", rank=5, section=PAYLOADS,
+warning("mtu-mismatch", rule="search_more:payloads", rank=5, section=kind.PAYLOADS,
     condition="the path MTU that a payload search found is smaller than the MTU of the sender’s "
         "interface. `reported`: a router reported it, or an interface of the sender dropped longer "
         "packets [RFC 1191; RFC 8201]; over TCP also if the segments do not use the stated MTU. "
@@ -267,7 +258,7 @@ warning("mtu-mismatch", rule="search_more:payloads", rank=5, section=PAYLOADS,
             advice=_("use the same MTU on the whole path, or state the path’s MTU in the matrix "
                 "(`link`, `mtu`)"))})
 warning("fragments-lost", _("{way} messages of {next_message_bytes} bytes do not arrive, although "
-        "the sender may fragment them: fragments do not pass"), rank=5, section=PAYLOADS,
+        "the sender may fragment them: fragments do not pass"), rank=5, section=kind.PAYLOADS,
     condition="a UDP message one byte longer than the found payload, sent three times without DF "
         "and fragmented by the sender, got no answer",
     advice=_("look for a firewall that drops fragments; until you have corrected it, send no "
@@ -277,7 +268,8 @@ note("payload-found", _("messages of {payload_message_bytes} bytes fill a frame 
     _("messages of {payload_message_bytes} bytes fill a frame {way}, in packets of "
         "{path_mtu_bytes} bytes"),
     _("messages of {payload_message_bytes} bytes fill a frame {way}: {known_by}"),
-    _("messages of {payload_message_bytes} bytes fill a frame {way}"), rank=66, section=PAYLOADS,
+    _("messages of {payload_message_bytes} bytes fill a frame {way}"), rank=66,
+    section=kind.PAYLOADS,
     condition="the search has a result: in each direction, the longest message that was answered "
         "and fits one packet", advice=_("messages of this length have the least header overhead"))
 note("byte-more", _("with messages longer than {payload_message_bytes} bytes throughput is "
@@ -285,15 +277,15 @@ note("byte-more", _("with messages longer than {payload_message_bytes} bytes thr
         "second frame explains {wire_cost_share}"),
     _("with messages longer than {payload_message_bytes} bytes throughput is {cost_share} lower, "
         "{next_bit_per_s} instead of {whole_bit_per_s}"),
-    rule="search_more:byte_more", rank=67, section=PAYLOADS, condition="a UDP `sweep` over message "
-        "sizes followed the search. In most trials the median throughput of sizes one and two "
-        "bytes above the payload is lower than that of the payload and the two sizes below, by "
+    rule="search_more:byte_more", rank=67, section=kind.PAYLOADS, condition="a UDP `sweep` over "
+        "message sizes followed the search. In most trials the median throughput of sizes one and "
+        "two bytes above the payload is lower than that of the payload and the two sizes below, by "
         "more than {search_more.LEAST:%} and more than twice the spread within each",
     advice=_("keep messages within one frame, or make them so long that they fill many frames"))
 note("queue-on-path",
     _("up to {queue_bytes} of its own data waited in a queue on the path: round trips grew from "
         "{least_rtt_us} to {half_rtt_us} (median) and {most_rtt_us} (95th percentile)"),
-    rule="tcp_series:queues", rank=78, leads=False, section=TCP_OVER_TIME,
+    rule="tcp_series:queues", rank=78, leads=False, section=kind.TCP_OVER_TIME,
     figures=("queue_bytes", "least_rtt_us", "half_rtt_us", "most_rtt_us"),
     advice=_("other traffic on the path waits for the same time (a test of latency under load "
         "shows it): use a shorter queue, or one with CoDel"),
@@ -309,7 +301,7 @@ note("queue-on-path",
         "the CPU time of one end to other machines")
 note("loss-recovery", _("after losses TCP took up to {longest_us} to return to 95 % of its usual "
         "rate: {recovering_share} of the window in all, {resent_segments} sent again"),
-    rule="tcp_series:recoveries", rank=79, leads=False, section=TCP_OVER_TIME,
+    rule="tcp_series:recoveries", rank=79, leads=False, section=kind.TCP_OVER_TIME,
     figures=("longest_us", "recovering_share", "retransmissions", "recoveries"),
     advice=_("recovery takes longer over a longer round trip: check the path for errors or a "
         "short queue, or try another congestion control"),
@@ -329,7 +321,7 @@ warning("other-traffic", _("it uses {other_bit_per_s} of the link at {at_host} (
         "{link_filled_share} of the link"),
     limit=_("other traffic on the link"), figures=("other_bit_per_s", "link_filled_share"),
     advice=_("stop the other traffic on that interface, or measure on a dedicated link"),
-    section=BOTTLENECK, condition="our own and the other traffic together fill at least "
+    section=kind.BOTTLENECK, condition="our own and the other traffic together fill at least "
         "{traffic.LINK_FULL:%} of the link (IEEE 802.3 framing), and neither `loss-limit/socket` "
         "nor `loss-limit/host` holds; or no rule except `not-determined` holds, and the probable "
         "other traffic is at least {stream_limits.LEAST_OTHERS:%} of the link, twice the possible "
@@ -350,13 +342,13 @@ warning("other-traffic", _("it uses {other_bit_per_s} of the link at {at_host} (
 note("other-traffic-beside", _("{in_trials} other traffic used {other_bit_per_s} of the link "
         "({way}); the link had room left"),
     _("other traffic used {other_bit_per_s} of the link ({way}); the link had room left"),
-    rule="stream_rules:partial_traffic", rank=72, leads=False, section=BOTTLENECK,
+    rule="stream_rules:partial_traffic", rank=72, leads=False, section=kind.BOTTLENECK,
     advice=_("the link was not full: the other traffic did not limit the streams, but may have "
         "delayed them"),
     condition="there is certain other traffic (see `other-traffic`), but the link had room left, "
         "so the other traffic is not the limit of the stream. There is one finding per host and "
         "direction")
-note("queue-under-load", rule="tcp_series:under_load", section=UNDER_LOAD,
+note("queue-under-load", rule="tcp_series:under_load", section=kind.UNDER_LOAD,
     condition="`standing`: the loaded median exceeds the idle median by at least "
         "{tcp_series.STANDING_US/1e3} ms (RFC 8289, CoDel's target) and by at least half of it; "
         "the data in the queue are the difference x the load's throughput, if the load has one "
@@ -379,7 +371,8 @@ note("queue-under-load", rule="tcp_series:under_load", section=UNDER_LOAD,
             advice=_("nothing to do: other traffic on the path hardly waits"))})
 note("requests-lost-under-load",
     _("{lost_requests} of {requests} requests were lost under load ({lost_requests_share}), and "
-        "{idle_lost_requests} of {idle_requests} before the load"), rank=32, section=UNDER_LOAD,
+        "{idle_lost_requests} of {idle_requests} before the load"), rank=32,
+    section=kind.UNDER_LOAD,
     advice=_("a full tail-drop queue drops packets of every flow; a queue that serves flows fairly "
         "(fq_codel) does not"),
     condition="At least five requests were lost while the load ran. The share of requests lost "
