@@ -13,17 +13,12 @@ from math import inf
 from netlab import ethernet, stats
 from netlab.ethernet import Link
 from netlab.experiment.cells import Comparison
+from netlab.findings import stream_limits
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.round_trips import TripCell, trip_cells
 from netlab.findings.series import Point, Series
-from netlab.findings.stream_limits import (
-    FILLED,
-    FILLED_BOTH_WAYS,
-    fills_the_wire,
-    findings_of,
-    is_above,
-)
+from netlab.findings.stream_limits import fills_the_wire, findings_of, is_above
 from netlab.kinds import DEFAULTS_OF
 from netlab.messages import Message, _
 from netlab.results.labels import setting
@@ -173,7 +168,7 @@ def above_any(series: Iterable[Series], link: Link | None, *, imported: bool) ->
 
 
 def _fall(series: Series, explained: Collection[str]) -> Finding | None:
-    full_share = FILLED_BOTH_WAYS if series.group.flow else FILLED
+    full_share = stream_limits.FILLED_BOTH_WAYS if series.group.flow else stream_limits.FILLED
     wired = [p for p in series.on_axis if p.values and p.lowest_ceiling and not p.same_host]
     full = [p for p in wired if _middle(p) / (p.lowest_ceiling or inf) >= full_share]
     if len(full) < LEAST_FULL:

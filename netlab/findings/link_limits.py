@@ -17,16 +17,7 @@ from netlab.findings import stream_limits
 from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Conditions, Finding, Group, Kind, finding
 from netlab.findings.rates import Accounting, step_of
-from netlab.findings.stream_limits import (
-    FILLED,
-    JudgedStream,
-    is_above,
-    is_all_known,
-    judged,
-    lost_to_stops,
-    stood_for_cpu,
-    trials_of,
-)
+from netlab.findings.stream_limits import FILLED, JudgedStream, is_above, judged, trials_of
 from netlab.findings.stream_rules import COSTS, WAITED, packet_bound, stood_in_queue
 from netlab.messages import Message, _
 from netlab.trial.record import grouped
@@ -316,8 +307,8 @@ def _is_open(stream: JudgedStream) -> bool:
     """Whether a stream's own record allows a slower link as the limit."""
     sample = stream.sample
     # Data that stood still for longer than TCP needs to find its rate, not for lack of a CPU.
-    stood = sample.plateau_gap_share > TCP_BELOW and not stood_for_cpu(sample)
-    if is_above(sample) or lost_to_stops(sample) or _is_robbed(sample) or stood:
+    stood = sample.plateau_gap_share > TCP_BELOW and not stream_limits.stood_for_cpu(sample)
+    if is_above(sample) or stream_limits.lost_to_stops(sample) or _is_robbed(sample) or stood:
         return False
     open_by_itself = stream.by_shares or stream.kind in (None, Kind.NOT_DETERMINED)
     return open_by_itself or (stream.kind is Kind.CONGESTION and stood_in_queue(sample))
@@ -507,7 +498,7 @@ def _without_harmless(judged_streams: Sequence[JudgedStream]) -> list[JudgedStre
 
 
 def _without_wait(stream: JudgedStream) -> JudgedStream:
-    kind = Kind.NOT_DETERMINED if is_all_known(stream.sample) else None
+    kind = Kind.NOT_DETERMINED if stream_limits.is_all_known(stream.sample) else None
     return replace(stream, kind=kind, by_shares=False)
 
 

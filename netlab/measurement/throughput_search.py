@@ -19,6 +19,7 @@ from netlab.errors import ProbeError
 from netlab.ethernet import udp_message_in_frame
 from netlab.experiment.schedule import Trial
 from netlab.kinds import RoundTrip, ThroughputSearch
+from netlab.kinds.throughput_search import settings
 from netlab.kinds.throughput_search.rate_search import (
     VERDICTS,
     NextRate,
@@ -26,14 +27,6 @@ from netlab.kinds.throughput_search.rate_search import (
     Search,
     SearchResult,
     TryVerdict,
-)
-from netlab.kinds.throughput_search.settings import (
-    AROUND_S,
-    LATENCY_LOAD_SHARES,
-    LEARN_S,
-    LEAST_BURST_FRAMES,
-    LONGEST_BURST_S,
-    LOSS_STEPS,
 )
 from netlab.measurement import search_trial
 from netlab.measurement.conversation import Conversation, drive
@@ -76,9 +69,9 @@ def back_to_back(runner: TrialRunner, times: int, found_share: float) -> dict[st
     if found_share >= 1:
         return {"back_to_back_limit": "line rate"}
     setup, line_per_s = runner.setup, runner.line.frames_per_s
-    least = max(LEAST_BURST_FRAMES, setup.streams)
+    least = max(settings.LEAST_BURST_FRAMES, setup.streams)
     first = max(least, round(FIRST_BURST_S * line_per_s))
-    most = max(first, round(LONGEST_BURST_S * line_per_s))
+    most = max(first, round(settings.LONGEST_BURST_S * line_per_s))
 
     def passes(frames: int) -> bool:
         for _ in range(INVALID):
@@ -89,7 +82,7 @@ def back_to_back(runner: TrialRunner, times: int, found_share: float) -> dict[st
 
     bursts: list[int] = []
     try:
-        runner.learn(OfferedLoad(most, line_per_s, LEARN_S))
+        runner.learn(OfferedLoad(most, line_per_s, settings.LEARN_S))
         for _ in range(times):
             guess = bursts[-1] if bursts else 0
             bursts.append(longest(passes, least=least, first=first, most=most, guess=guess))
@@ -175,7 +168,7 @@ def device_latency(runner: TrialRunner, found_per_s: float) -> dict[str, Value]:
     """
     latencies: list[LatencyAtLoad] = []
     failed: list[float] = []
-    for share in LATENCY_LOAD_SHARES:
+    for share in settings.LATENCY_LOAD_SHARES:
         clock.sleep(runner.setup.settle_s)
         runner.participant.meet(None)
         try:
@@ -222,7 +215,7 @@ def _at(runner: TrialRunner, share: float, per_s: float) -> LatencyAtLoad:
     requests_per_s = requests_of(per_s)
     load_per_s = per_s - requests_per_s
     duration_s = setup.duration_s or 0.0
-    frames = max(2, setup.streams, round(load_per_s * (duration_s + 2 * AROUND_S)))
+    frames = max(2, setup.streams, round(load_per_s * (duration_s + 2 * settings.AROUND_S)))
     load = OfferedLoad(frames, load_per_s, frames / load_per_s)
     runner.learn(load)
     exchange = _exchange(runner, requests_per_s, duration_s)
@@ -252,7 +245,7 @@ def _exchange(runner: TrialRunner, requests_per_s: float, duration_s: float) -> 
         message_bytes=udp_message_in_frame(setup.frame_bytes, ip_version=setup.ip_version),
         message_rate_per_s=requests_per_s,
         duration_s=duration_s,
-        warm_up_s=AROUND_S,
+        warm_up_s=settings.AROUND_S,
         timeout_s=TIMEOUT_S,
     )
     return exchange_of(
@@ -441,14 +434,14 @@ def _losses(runner: TrialRunner) -> tuple[list[TrialResult], Fraction | None]:
     ProbeError only if a pair left the search.
     """
     trials: list[TrialResult] = []
-    for tenths in range(LOSS_STEPS, 0, -1):
+    for tenths in range(settings.LOSS_STEPS, 0, -1):
         clock.sleep(runner.setup.settle_s)
         try:
-            trials.append(runner.trial(Fraction(tenths, LOSS_STEPS), full=True))
+            trials.append(runner.trial(Fraction(tenths, settings.LOSS_STEPS), full=True))
         except ProbeError as fault:
             if fault.word == PAIR_GONE:
                 raise
-            return trials, Fraction(tenths, LOSS_STEPS)
+            return trials, Fraction(tenths, settings.LOSS_STEPS)
         if [trial.lost for trial in trials[-2:]] == [0, 0]:
             break
     return trials, None

@@ -17,21 +17,11 @@ from netlab.errors import HostGone, MatrixError, ProbeError
 from netlab.experiment.schedule import Trial
 from netlab.imports.common.tool_results import ToolResult
 from netlab.kinds import ROWS, RoundTrip, Stream
+from netlab.measurement import tool
 from netlab.measurement.conversation import PROBE_SLACK_S
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.host_watch import DropWatch
-from netlab.measurement.tool import (
-    Refusal,
-    Tool,
-    ToolSetup,
-    ToolTrial,
-    duration_of,
-    refusal,
-    refusal_of_running_server,
-    remarks_of,
-    remarks_on_versions,
-    version_line,
-)
+from netlab.measurement.tool import Refusal, Tool, ToolSetup, ToolTrial
 from netlab.remote.agent import Agent
 from netlab.remote.answers import Pending
 from netlab.remote.programs import STANDARD_ERROR, Program
@@ -96,7 +86,7 @@ class ToolEngine:
         """The values of a trial; ProbeError if it has no result."""
         setup = trial.cell.setup
         assert isinstance(setup, Stream | RoundTrip)  # noqa: S101  (for the type checker)
-        self._raise(refusal(self._tool, setup))
+        self._raise(tool.refusal(self._tool, setup))
         agents = {"client": ends.client, "server": ends.server}
         versions = {end: self._version(agent) for end, agent in agents.items() if agent is not None}
         tool_trial = self._placed(setup, ends)
@@ -104,7 +94,7 @@ class ToolEngine:
         if isinstance(setup, Stream) and ends.server is not None:
             watch = DropWatch(ends, setup)
             watch.ask()
-        remarks = tuple(remarks_on_versions(self._tool, versions))
+        remarks = tuple(tool.remarks_on_versions(self._tool, versions))
         try:
             server, client = self._run(tool_trial, ends)
             result = self._result(tool_trial, server, client)
@@ -132,7 +122,7 @@ class ToolEngine:
         if ends.server is None:
             served = ends.served[self._tool.name]
             trial = ToolTrial(setup, served.address, client, (served.port, 0))
-            self._raise(refusal_of_running_server(self._tool, trial))
+            self._raise(tool.refusal_of_running_server(self._tool, trial))
             return trial
         server = ends.address("server", setup)
         if ends.connects(setup.protocol) == "server":
@@ -150,12 +140,12 @@ class ToolEngine:
             program = Program.start(agent, self._tool.version_words, VERSION_S)
             program.wait()
             printed = program.text() + "\n" + program.text(STANDARD_ERROR)
-            self._versions[key] = excerpt(version_line(self._tool, printed), 100)
+            self._versions[key] = excerpt(tool.version_line(self._tool, printed), 100)
         return self._versions[key]
 
     def _run(self, trial: ToolTrial, ends: Ends) -> tuple[Program | None, Program]:
         """Run server (``None`` if it runs already) and client until both have ended."""
-        limit_s = trial.setup.warm_up_s + duration_of(trial.setup) + PROBE_SLACK_S
+        limit_s = trial.setup.warm_up_s + tool.duration_of(trial.setup) + PROBE_SLACK_S
         if ends.server is None:
             return None, self._client(trial, ends, limit_s, None)
         server = Program.start(
@@ -177,7 +167,7 @@ class ToolEngine:
         """Run the client until it ends. If it ends early, it is started again as long as the server
         runs, because the server was probably not ready.
         """
-        duration_s = duration_of(trial.setup)
+        duration_s = tool.duration_of(trial.setup)
         give_up = clock.monotonic() + RETRY_S
         settle_s = SETTLE_S
         while True:
@@ -233,7 +223,7 @@ class ToolEngine:
         self, setup: ToolSetup, result: ToolResult, server: Program | None, client: Program
     ) -> dict[str, Value]:
         """The values that the record has in addition to the tool's figures."""
-        remarks = [*remarks_of(self._tool, setup)]
+        remarks = [*tool.remarks_of(self._tool, setup)]
         for name, printed in result.settings.items():
             level = getattr(setup, name, None) if name in ROWS else None
             if level not in (None, printed):
