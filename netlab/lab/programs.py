@@ -32,8 +32,8 @@ PROGRAMS = {
 """Program → Debian package that contains it."""
 
 WINDOWS_PROGRAMS = {
-    "wine64": "wine64",
-    "wineserver64": "wine64",
+    "wine64": "wine64",  # starts 64-bit Windows programs
+    "wineserver64": "wine64",  # the kernel of one Windows host, which makes all its sockets
     "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64",
     "setpriv": "util-linux",
 }
@@ -106,9 +106,9 @@ def missing_packages(
     return Missing(absent, packages)
 
 
-def program(name: str, search_path: str = SEARCH_PATH) -> str:
+def program(name: str) -> str:
     """The absolute path of a program. sshd needs its own path to execute itself again."""
-    path = shutil.which(name, path=search_path)
+    path = shutil.which(name, path=WINE_SEARCH_PATH)
     if path is None:
         shortage = Missing((name,), ((PROGRAMS | WINDOWS_PROGRAMS | SUDO_PROGRAMS)[name],))
         raise HostError(f"the program {name} is missing: {shortage.command}")

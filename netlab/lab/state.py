@@ -22,7 +22,7 @@ from typing import Any
 
 from netlab.errors import HostError, UsageError
 from netlab.lab.plan import ACCOUNT, LabPlan, plan_from_json
-from netlab.lab.programs import WINE_SEARCH_PATH, environment, program, run
+from netlab.lab.programs import environment, program, run
 
 ROOT = Path("/run/netlab")
 """Folder of all labs of this machine. There is only one, so that ``down`` finds every lab."""
@@ -219,21 +219,11 @@ chmod 1777 drive_c/ProgramData drive_c/windows/temp
 Notify = Callable[[str], None]
 
 
-def wine_loader() -> str:
-    """Wine's program that starts 64-bit Windows programs."""
-    return program("wine64", WINE_SEARCH_PATH)
-
-
-def wineserver() -> str:
-    """The program that acts as the kernel of one Windows host and makes all its sockets."""
-    return program("wineserver64", WINE_SEARCH_PATH)
-
-
 def wine_environment(prefix: Path) -> dict[str, str]:
     """The complete environment of wine's programs: Windows programs get it as their environment."""
     return {
         "WINEPREFIX": str(prefix),
-        "WINESERVER": wineserver(),
+        "WINESERVER": program("wineserver64"),
         "WINEDEBUG": "-all",
         # Wine must not ask whether to install its .NET and HTML engines.
         "WINEDLLOVERRIDES": "mscoree,mshtml=",
@@ -244,7 +234,7 @@ def wine_environment(prefix: Path) -> dict[str, str]:
 def template_folder() -> Path:
     """The path of the template for this wine and this netlab, whether it exists or not."""
     sources = LAUNCH.read_bytes() + MAKE_TEMPLATE.encode()
-    package = run(wine_loader(), "--version")  # such as ``wine-8.0 (Debian 8.0~repack-4)``
+    package = run("wine64", "--version")  # such as ``wine-8.0 (Debian 8.0~repack-4)``
     digest = hashlib.sha256(sources + package.encode()).hexdigest()[:12]
     return CACHE / f"{TEMPLATE}{package.split()[0]}-{digest}"
 
@@ -283,7 +273,7 @@ def _make(prefix: Path) -> None:
         variables = {
             "ACCOUNT_FILE": str(account_file),
             "NAME": ACCOUNT,
-            "WINE": wine_loader(),
+            "WINE": program("wine64"),
             "HOME": "/nonexistent",
             "PATH": environment()["PATH"],
         }
@@ -346,16 +336,16 @@ def wish_of(template: Path) -> Mapping[str, Any]:
     words = " ".join(f"'{name}={value}'" for name, value in environment.items())
     number = str(uuid.uuid4())
     number_the_machine = ["reg", "add", MACHINE_KEY, "/v", "MachineGuid", "/d", number, "/f"]
-    launch = LAUNCH_ON_C.replace("/", "\\")
+    launch, loader = LAUNCH_ON_C.replace("/", "\\"), program("wine64")
     return {
         "template": str(template),
         "prefix": str(PREFIX),
         "users_home": f"Users/{ACCOUNT}",
         "shell": SHELL,
-        "shell_text": SHELL_TEXT.format(environment=words, loader=wine_loader(), launch=launch),
+        "shell_text": SHELL_TEXT.format(environment=words, loader=loader, launch=launch),
         "environment": environment,
         # wineserver starts first and keeps running: it makes the sockets of all programs. The first
         # program starts Windows' services, which takes a second. It sets a unique MachineGuid, by
         # which programs distinguish machines: all hosts share the template's MachineGuid.
-        "programs": [[wineserver(), "--persistent"], [wine_loader(), *number_the_machine]],
+        "programs": [[program("wineserver64"), "--persistent"], [loader, *number_the_machine]],
     }
