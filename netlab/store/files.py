@@ -16,7 +16,7 @@ import stat
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from netlab.errors import StoreError
 
@@ -250,27 +250,23 @@ def folder_inside(root: Path, *below: str, make: int | None = None) -> Iterator[
         folder.close()
 
 
-def open_inside(path: Path) -> int:
-    """A descriptor to read a regular file of a run folder; OSError if the disk refuses.
+def open_inside(root: Path, *names: str) -> BinaryIO:
+    """Open a regular file below a run folder to read it; OSError if the disk refuses.
 
     Raises StoreError for a link, and for a pipe or a device, which might never end.
     """
-    try:
-        return _regular(open_file(path, os.O_RDONLY | NO_WAITING), path)
-    except OSError as error:
-        _refuse_link(path)
-        raise error from None
-
-
-def open_below(root: Path, folder: str, name: str) -> int:
-    """As ``open_inside``, for a file in a subfolder, which must not be a link either."""
-    path = root / folder / name
-    with folder_inside(root, folder) as inner:
+    *below, last = names
+    path = root.joinpath(*names)
+    with folder_inside(root, *below) as folder:
         try:
-            return _regular(inner.open_file(name, os.O_RDONLY | NO_WAITING), path)
+            descriptor = folder.open_file(last, os.O_RDONLY | NO_WAITING)
         except OSError as error:
             _refuse_link(path)
             raise error from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise StoreError(f"{path}: not a regular file; restore it from a copy")
+    return os.fdopen(descriptor, "rb")
 
 
 def names_below(root: Path, folder: str) -> list[str]:
@@ -281,13 +277,6 @@ def names_below(root: Path, folder: str) -> list[str]:
                 return sorted(inner.names())
         except (FileNotFoundError, NotADirectoryError):
             return []
-
-
-def _regular(descriptor: int, path: Path) -> int:
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise StoreError(f"{path}: not a regular file; restore it from a copy")
-    return descriptor
 
 
 def _refuse_link(path: Path) -> None:
@@ -302,16 +291,12 @@ def write_all(descriptor: int, data: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def write_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Write a file as a whole or not at all: temporary file, fsync, rename, fsync of the folder.
+def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> None:
+    """Write a file below a folder, such as ``charts/a.svg``, as a whole or not at all: temporary
+    file, fsync, rename, fsync of its folder, which must exist.
 
     Raises StoreError; the old file, if any, is then unchanged.
     """
-    write_inside(path.parent, path.name, data, mode=mode)
-
-
-def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> None:
-    """As ``write_file``, below an existing folder, such as ``charts/a.svg``."""
     *below, last = name.split("/")
     temporary = f".{last}.{secrets.token_hex(4)}.tmp"
     with disk_errors(root / name, "write the file"), folder_inside(root, *below) as folder:
@@ -331,7 +316,7 @@ def write_inside(root: Path, name: str, data: bytes, *, mode: int = 0o600) -> No
 
 
 def write_private(root: Path, folder: str, name: str, data: bytes) -> None:
-    """As ``write_file``, for a file in a subfolder, which is created (0700) if it is missing."""
+    """As ``write_inside``, for a file in a subfolder, which is created (0700) if it is missing."""
     with disk_errors(root / folder, "create the folder"), folder_inside(root, folder, make=0o700):
         pass
     write_inside(root, f"{folder}/{name}", data)
@@ -352,7 +337,7 @@ def read_file(path: Path) -> bytes:
 
 def read_inside(path: Path, most_bytes: int) -> bytes:
     """All bytes of a regular file of a run folder; StoreError for a link, or a longer file."""
-    with disk_errors(path, "read the file"), os.fdopen(open_inside(path), "rb") as file:
+    with disk_errors(path, "read the file"), open_inside(path.parent, path.name) as file:
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
         raise StoreError(f"{path}: longer than {most_bytes >> 20} MiB; no run writes such a file")

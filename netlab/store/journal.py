@@ -32,51 +32,6 @@ from netlab.store.files import disk_errors, open_file, open_inside, read_at, syn
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Record, Value, check_text, from_data, refuse_constant
 
-
-class BackgroundSync:
-    """Calls ``sync`` in a thread, one call at a time; none after a call that failed.
-
-    Requests that arrive during a call share the next call.
-    """
-
-    def __init__(self, sync: Callable[[], None]) -> None:
-        self._sync = sync
-        self._turn = threading.Lock()
-        self._thread = futures.ThreadPoolExecutor(1)
-        self._last: futures.Future[None] | None = None
-        self._fault: Exception | None = None
-
-    def ask(self) -> futures.Future[None]:
-        """Request a sync of all data written before; the future holds its exception."""
-        with self._turn:
-            last = self._last
-            if last is None or last.running() or (last.done() and self._fault is None):
-                last = self._last = self._thread.submit(self._run)
-            return last
-
-    def wait(self) -> None:
-        """Wait until no sync is requested or running; raise the exception of a call that failed."""
-        if self._last is not None:
-            self._last.result()
-
-    def check(self) -> None:
-        """Raise the exception of a call that failed, without waiting."""
-        if self._fault is not None:
-            raise self._fault
-
-    def end(self) -> None:
-        """Let the thread end after the sync that is requested."""
-        self._thread.shutdown(wait=False)
-
-    def _run(self) -> None:
-        self.check()
-        try:
-            self._sync()
-        except Exception as fault:
-            self._fault = fault
-            raise
-
-
 MAX_LINE_BYTES = 16 * 2**20
 """Maximum length of a line. A longer line counts as damaged; no intact line is looked for in it."""
 MAX_SALVAGED = 64
@@ -199,7 +154,10 @@ class Journal:
         self._broken = False
         self._closed = False
         self._turn = threading.Lock()
-        self._background = BackgroundSync(self._sync)
+        self._thread = futures.ThreadPoolExecutor(1)
+        self._syncing: futures.Future[None] = futures.Future()
+        """The last sync in the thread."""
+        self._syncing.set_result(None)
 
     @classmethod
     def open(cls, path: Path) -> Journal:
@@ -237,13 +195,14 @@ class Journal:
                 why = "is closed" if self._closed else "failed to write before"
                 raise StoreError(f"{self._path}: cannot write a record: the journal {why}")
             try:
-                self._background.check()
+                if self._syncing.done():
+                    self._syncing.result()
                 with disk_errors(self._path, "write a record"):
                     write_all(self._descriptor, line if self._fresh else b"\n" + line)
                 self._fresh = True
                 if durable:
                     # The system reports a failed sync once per descriptor, to whoever asks first.
-                    self._background.wait()
+                    self._syncing.result()
                     self._sync()
             except StoreError:
                 self._broken = True
@@ -253,13 +212,16 @@ class Journal:
     def sync_soon(self) -> futures.Future[None]:
         """Make all lines written so far durable while the caller continues.
 
-        If the disk refuses, the future holds the StoreError, and the next call of ``append`` or
-        ``close`` raises it.
+        Calls during a sync share the next one; after one that failed there is no other. If the disk
+        refuses, the future holds the StoreError, and the next ``append`` or ``close`` raises it.
         """
         with self._turn:
             if self._closed:
                 raise StoreError(f"{self._path}: cannot be made durable: the journal is closed")
-            return self._background.ask()
+            last = self._syncing
+            if last.running() or (last.done() and last.exception() is None):
+                self._syncing = self._thread.submit(self._sync_after, last)
+            return self._syncing
 
     def close(self) -> None:
         """Make the last lines durable and close; a second call does nothing."""
@@ -268,7 +230,7 @@ class Journal:
                 return
             self._closed = True
             try:
-                self._background.wait()
+                self._syncing.result()
                 if self._unsynced and not self._broken:
                     with disk_errors(self._path, "make the journal durable"):
                         os.fsync(self._descriptor)
@@ -276,9 +238,13 @@ class Journal:
                 if not self._broken:  # an error that was raised before is not raised again
                     raise
             finally:
-                self._background.end()
+                self._thread.shutdown(wait=False)
                 with contextlib.suppress(OSError):
                     os.close(self._descriptor)
+
+    def _sync_after(self, last: futures.Future[None]) -> None:
+        last.result()
+        self._sync()
 
     def _sync(self) -> None:
         with disk_errors(self._path, "write a record"):
@@ -320,7 +286,7 @@ def scan_pieces(path: Path, begin_bytes: int) -> Iterator[tuple[int, bytes]]:
 
     A line that is too long is cut. Raises StoreError if the journal cannot be read.
     """
-    with disk_errors(path, "read the journal"), os.fdopen(open_inside(path), "rb") as file:
+    with disk_errors(path, "read the journal"), open_inside(path.parent, path.name) as file:
         file.seek(begin_bytes)
         while piece := file.readline(MAX_LINE_BYTES + 1):
             if len(piece) <= MAX_LINE_BYTES or piece.endswith(b"\n"):
@@ -379,18 +345,17 @@ class PackedValues(Mapping[str, Value]):
 
     def values(self) -> ValuesView[Value]:
         """As in any mapping."""
-        return _Values(self)
+        return self._plain().values()
 
     def items(self) -> ItemsView[str, Value]:
         """As in any mapping."""
-        return _Items(self)
+        return self._plain().items()
 
-    def in_order(self) -> Iterator[Value]:
-        """All values without their names."""
-        return map(_as_value, self._held)
+    def _plain(self) -> dict[str, Value]:
+        return dict(zip(self._places, map(_as_value, self._held), strict=True))
 
     def __repr__(self) -> str:
-        return repr(dict(self))
+        return repr(self._plain())
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -402,24 +367,6 @@ class PackedValues(Mapping[str, Value]):
         place = self._places.get(name)
         entry = None if place is None else self._held[place]
         return entry if type(entry) is array and entry.typecode in COUNTS else None
-
-
-class _Values(ValuesView[Value]):
-    """The values, without a look-up of each."""
-
-    _mapping: PackedValues
-
-    def __iter__(self) -> Iterator[Value]:
-        return self._mapping.in_order()
-
-
-class _Items(ItemsView[str, Value]):
-    """Names and values, without a look-up of each."""
-
-    _mapping: PackedValues
-
-    def __iter__(self) -> Iterator[tuple[str, Value]]:
-        return zip(self._mapping, self._mapping.in_order(), strict=True)
 
 
 def packed_values(values: Mapping[str, Value]) -> PackedValues:

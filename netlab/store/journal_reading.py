@@ -11,9 +11,9 @@ import os
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,29 +56,41 @@ def counted_attempt(attempt: object) -> int:
     return 0
 
 
-class LatestRecords(MutableMapping[TrialKey, Record]):
-    """(cell, trial) → the trial's last record. Records in segments are read when they are asked
-    for; those that were added later are in memory.
+MOST_SINGLE = 1000
+"""After so many single records all of them are read: that takes less time than many positions."""
+
+
+class LatestRecords(Mapping[TrialKey, Record]):
+    """(cell, trial) → the trial's last record. Records in segments are read one by one from the
+    journal when they are asked for, or all of them at once; those added later are in memory.
     """
 
-    def __init__(self, index: TrialIndex, read: Callable[[int], Record]) -> None:
+    def __init__(
+        self, index: TrialIndex, read: Callable[[int], Record], added: Mapping[TrialKey, Record]
+    ) -> None:
         """``read``: reads the record in a row of the index."""
-        self.index, self._read = index, read
-        self.added: dict[TrialKey, Record] = {}
+        self.index, self._read, self.added = index, read, added
+        self.read_all: Callable[[], Gathered] | None = None
+        """Reads the whole journal, if all records may be in memory."""
+        self._single = 0
+
+    @cached_property
+    def everything(self) -> Gathered:
+        """All records of the journal."""
+        assert self.read_all is not None  # noqa: S101  (for the type checker)
+        return self.read_all()
 
     def __getitem__(self, trial: TrialKey) -> Record:
+        self._single += 1
+        is_many = self._single > MOST_SINGLE and self.read_all is not None
+        if is_many or "everything" in self.__dict__:
+            return self.everything.latest[trial]
         if trial in self.added:
             return self.added[trial]
         row = self.index.row_of(trial)
         if row is None:
             raise KeyError(trial)
         return self._read(row)
-
-    def __setitem__(self, trial: TrialKey, record: Record) -> None:
-        self.added[trial] = record
-
-    def __delitem__(self, trial: TrialKey) -> None:
-        raise TypeError("a record is never removed")
 
     def __contains__(self, trial: object) -> bool:
         return trial in self.added or self.index.row_of(trial) is not None
@@ -100,12 +112,18 @@ class Gathered:
     records: list[Record] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     damage: list[Damage] = field(default_factory=list)
-    latest: MutableMapping[TrialKey, Record] = field(default_factory=dict)
+    added: dict[TrialKey, Record] = field(default_factory=dict)
+    """Trial → its last record in the lines that were read."""
+    latest: Mapping[TrialKey, Record] = field(init=False)
+    """Trial → its last record, in a segment or in a line."""
     begun: dict[TrialKey, int] = field(default_factory=dict)
     """Trial → number of its last attempt in the lines that were read."""
     unfinished: dict[TrialKey, str] = field(default_factory=dict)
     newest: Record | None = None
     """The last record of a planned trial in the lines that were read."""
+
+    def __post_init__(self) -> None:
+        self.latest = self.added
 
     @property
     def record_count(self) -> int:
@@ -126,14 +144,14 @@ class Gathered:
 
     def status(self, trial: TrialKey) -> Status:
         """The status of a trial: that of its last record, or pending."""
-        record = self._read.get(trial)
+        record = self.added.get(trial)
         if record is None and self.index is not None:
             return self.index.status(trial) or Status.PENDING
         return Status.PENDING if record is None else record.status
 
     def is_final(self, trial: TrialKey) -> bool:
         """Whether a resumed run keeps the trial's record (``Record.is_final``)."""
-        record = self._read.get(trial)
+        record = self.added.get(trial)
         if record is None and self.index is not None:
             return self.index.is_final(trial)
         return record is not None and record.is_final
@@ -144,7 +162,7 @@ class Gathered:
             every = ((cell, n) for cell, most in trials.items() for n in range(1, most + 1))
             return Counter(map(self.status, every))
         counts = self.index.counts(trials)
-        for cell, trial in self._read:
+        for cell, trial in self.added:
             if trial <= trials[cell]:
                 counts[self.index.status((cell, trial)) or Status.PENDING] -= 1
                 counts[self.status((cell, trial))] += 1
@@ -154,28 +172,20 @@ class Gathered:
         """Cells whose trials all have a final record, as segments alone tell; as ``counts``."""
         if self.index is None:
             return frozenset()
-        later = {cell for cell, _trial in self._read}
+        later = {cell for cell, _trial in self.added}
         told = ((cell, number) for cell, number in trials.items() if cell not in later)
         return frozenset(cell for cell, number in told if self.index.is_finished(cell, number))
 
     def doubtful(self, most_steal: float | None) -> Iterator[TrialKey]:
         """The trials whose last record may ask for a repeat, as ``RunFolder.doubtful``."""
-        if self.index is None or not isinstance(self.latest, LatestRecords):
-            return iter(tuple(self.latest))
-        added = self.latest.added
-        old = (trial for trial in self.index.doubtful(most_steal) if trial not in added)
-        return iter((*old, *added))
-
-    @property
-    def _read(self) -> Mapping[TrialKey, Record]:
-        """The last records of the lines that were read."""
-        return self.latest.added if isinstance(self.latest, LatestRecords) else self.latest
+        old = () if self.index is None else self.index.doubtful(most_steal)
+        return iter((*(trial for trial in old if trial not in self.added), *self.added))
 
     def add_record(self, record: Record) -> None:
         """Add a planned trial's record; it becomes the valid one."""
         trial = (record.cell, record.trial)
         self.records.append(record)
-        self.latest[trial] = self.newest = record
+        self.added[trial] = self.newest = record
         self._start(trial, record.attempt)
         self.unfinished.pop(trial, None)
 
@@ -264,9 +274,10 @@ class JournalReading:
     def take_segments(self, chain: SegmentChain, index: TrialIndex) -> None:
         """Gather what segments cover: records by their index, other lines from the journal."""
         self.gathered.index = index
-        self.gathered.latest = LatestRecords(index, partial(self._in_row, index))
+        read = partial(self._in_row, index)
+        self.gathered.latest = LatestRecords(index, read, self.gathered.added)
         reading = files.disk_errors(self._journal, "read the journal")
-        with reading, os.fdopen(files.open_inside(self._journal), "rb") as file:
+        with reading, files.open_inside(self._journal.parent, self._journal.name) as file:
             for place in (place for segment in chain.segments for place in segment.others):
                 piece = files.read_at(file.fileno(), place.size_bytes, place.begin_bytes)
                 for item in items_of(piece, place.line):

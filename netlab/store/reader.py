@@ -5,78 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, overload
+from typing import Any
 
 from netlab.errors import StoreError, UsageError
 from netlab.experiment.matrix import CellProgress, StealRule, StopRule, outline, progress_of
 from netlab.interpreter import without_collector
 from netlab.store.files import disk_error, read_inside
 from netlab.store.journal import Damage, Keep, Note, RunCheck, TrialKey, as_it_is, scan_journal
-from netlab.store.journal_reading import Gathered, JournalReading, holder
+from netlab.store.journal_reading import Gathered, JournalReading, LatestRecords, holder
 from netlab.store.plan import Plan, PlannedCell, from_text, stated_facts_of
 from netlab.trial.record import Record, Status
 from netlab.units import format_share, many
-
-MOST_SINGLE = 1000
-"""After so many single records all of them are read: that takes less time than many positions."""
-
-
-class LatestOfAll(Mapping[TrialKey, Record]):
-    """(cell, trial) → the trial's last record, of a run with segments.
-
-    Records are read one by one from the journal, or all of them at once when they are needed; these
-    stay in memory.
-    """
-
-    def __init__(self, gathered: Gathered, read: Callable[[], Gathered]) -> None:
-        """``gathered``: with an index. ``read``: reads the whole journal."""
-        self.gathered = gathered
-        self._read = read
-        self._single = 0
-
-    @cached_property
-    def everything(self) -> Gathered:
-        """All records of the journal."""
-        return self._read()
-
-    def __getitem__(self, trial: TrialKey) -> Record:
-        self._single += 1
-        if self._single > MOST_SINGLE or "everything" in self.__dict__:
-            return self.everything.latest[trial]
-        return self.gathered.latest[trial]
-
-    def __contains__(self, trial: object) -> bool:
-        return trial in self.gathered.latest
-
-    def __iter__(self) -> Iterator[TrialKey]:
-        return iter(self.everything.latest)
-
-    def __len__(self) -> int:
-        return len(self.gathered.latest)
-
-
-class AllRecords(Sequence[Record]):
-    """All intact records of a run with segments, in the journal's order."""
-
-    def __init__(self, latest: LatestOfAll) -> None:
-        self._latest = latest
-
-    def __len__(self) -> int:
-        return self._latest.gathered.record_count
-
-    @overload
-    def __getitem__(self, place: int) -> Record: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Record]: ...
-    def __getitem__(self, place: int | slice) -> Record | Sequence[Record]:
-        return self._latest.everything.records[place]
-
-    def __iter__(self) -> Iterator[Record]:
-        return iter(self._latest.everything.records)
-
 
 HEADER = "run.json"
 MATRIX = "matrix.yaml"
@@ -95,8 +36,6 @@ class StoredRun:
     path: Path
     plan: Plan
     created_at: str
-    records: Sequence[Record]
-    """All intact records in the journal's order, including repeats and retries."""
     notes: tuple[Note, ...]
     """All lines that are not records. If the journal has segments, the beginnings of attempts whose
     record is in a segment are left out.
@@ -106,6 +45,12 @@ class StoredRun:
     """The valid record of each planned trial: its last one."""
     unfinished: Mapping[TrialKey, str]
     """Trial → when it began, for trials that the last session began and that have no record yet."""
+    read_records: Callable[[], Sequence[Record]]
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """All intact records in the journal's order, including repeats and retries."""
+        return self.read_records()
 
     def progress(self, cell: PlannedCell) -> CellProgress:
         """The progress of a planned cell."""
@@ -141,27 +86,33 @@ def read(path: Path, check: RunCheck | None = None, keep: Keep = as_it_is) -> St
     """
     plan, created_at = read_plan(path, check)
     gathered = gather(path, plan, check, keep)
-    records: Sequence[Record] = tuple(gathered.records)
-    latest: Mapping[TrialKey, Record] = MappingProxyType(gathered.latest)
-    if gathered.index is not None:
+    stored = _stored(path, plan, created_at, gathered)
+    latest = gathered.latest
+    if not isinstance(latest, LatestRecords):
+        return stored
 
-        def read_all() -> Gathered:
-            reading = JournalReading(path / JOURNAL, plan, check, keep)
-            with without_collector():
-                reading.take_lines(scan_journal(path / JOURNAL))
-            return reading.gathered
+    def read_all() -> Gathered:
+        reading = JournalReading(path / JOURNAL, plan, check, keep)
+        with without_collector():
+            reading.take_lines(scan_journal(path / JOURNAL))
+        return reading.gathered
 
-        latest = LatestOfAll(gathered, read_all)
-        records = AllRecords(latest)
+    latest.read_all = read_all
+    return replace(stored, read_records=lambda: latest.everything.records)
+
+
+def _stored(path: Path, plan: Plan, created_at: str, gathered: Gathered) -> StoredRun:
+    """The run folder, with the records that were read line by line."""
+    records = tuple(gathered.records)
     return StoredRun(
         path=path,
         plan=plan,
         created_at=created_at,
-        records=records,
         notes=tuple(gathered.notes),
         damage=tuple(gathered.damage),
-        latest=latest,
+        latest=MappingProxyType(gathered.latest),
         unfinished=MappingProxyType(gathered.unfinished),
+        read_records=lambda: records,
     )
 
 
@@ -182,17 +133,13 @@ def read_cells(path: Path, keys: Collection[str], check: RunCheck | None = None)
     gathered = gather(path, plan, check)
     trials = ((cell.key, n) for cell in cells for n in range(1, plan.most_of(cell) + 1))
     latest = {trial: gathered.latest[trial] for trial in trials if trial in gathered.latest}
-    return StoredRun(
-        path=path,
-        plan=replace(plan, cells=cells),
-        created_at=created_at,
-        records=tuple(sorted(latest.values(), key=lambda record: record.started_at)),
-        notes=tuple(gathered.notes),
-        damage=tuple(gathered.damage),
+    records = tuple(sorted(latest.values(), key=lambda record: record.started_at))
+    unfinished = {trial: at for trial, at in gathered.unfinished.items() if trial[0] in keys}
+    return replace(
+        _stored(path, replace(plan, cells=cells), created_at, gathered),
         latest=MappingProxyType(latest),
-        unfinished=MappingProxyType(
-            {trial: at for trial, at in gathered.unfinished.items() if trial[0] in keys}
-        ),
+        unfinished=MappingProxyType(unfinished),
+        read_records=lambda: records,
     )
 
 

@@ -17,8 +17,8 @@ from types import MappingProxyType
 from netlab.errors import StoreError, UsageError
 from netlab.experiment.matrix import CellProgress, outline
 from netlab.store import reader
-from netlab.store.files import disk_errors, exists, make_folder, write_file
-from netlab.store.journal import Damage, Journal, Note, RunCheck, TrialKey, read_journal
+from netlab.store.files import disk_errors, exists, make_folder, write_inside
+from netlab.store.journal import Journal, Note, RunCheck, TrialKey, read_journal
 from netlab.store.journal_reading import Gathered, WriterLock
 from netlab.store.plan import Plan, PlannedCell, PlannedTrials, plan_differences, to_text
 from netlab.store.reader import HEADER, JOURNAL, LOCK, MATRIX
@@ -98,9 +98,9 @@ class RunFolder:
                 name = {"run": run_id or os.urandom(8).hex()}
                 journal.append(_note_text("journal", created_at, name))
                 if plan.matrix_text:
-                    write_file(path / MATRIX, plan.matrix_text.encode("utf-8"))
+                    write_inside(path, MATRIX, plan.matrix_text.encode("utf-8"))
                 # The header is written last: it makes the folder a complete run folder.
-                write_file(path / HEADER, to_text(plan, created_at).encode("ascii"))
+                write_inside(path, HEADER, to_text(plan, created_at).encode("ascii"))
             gathered = reader.gather(path, plan, check, outline)
             return cls(path, plan, lock, journal, gathered, clock, is_new=is_new)
         except BaseException:
@@ -110,13 +110,8 @@ class RunFolder:
             raise
 
     @property
-    def records(self) -> tuple[Record, ...]:
-        """The intact records outside of segments, in order, as ``outline`` reduces them."""
-        return tuple(self._gathered.records)
-
-    @property
     def latest(self) -> Mapping[TrialKey, Record]:
-        """(cell, trial) → the trial's last record, reduced as in ``records``."""
+        """(cell, trial) → the trial's last record, as ``outline`` reduces it."""
         return MappingProxyType(self._gathered.latest)
 
     def counts(self, cells: Container[str]) -> dict[Status, int]:
@@ -138,11 +133,6 @@ class RunFolder:
     def notes(self) -> tuple[Note, ...]:
         """All lines that are not records, in the journal's order."""
         return tuple(self._gathered.notes)
-
-    @property
-    def damage(self) -> tuple[Damage, ...]:
-        """The damage in the journal when it was opened."""
-        return tuple(self._gathered.damage)
 
     def outstanding(self, redo: frozenset[str] = frozenset()) -> tuple[TrialKey, ...]:
         """The planned trials to measure, in the plan's order, cell by cell.

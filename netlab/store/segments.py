@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netlab.messages import _
-from netlab.store.files import disk_errors, names_below, open_below, open_inside, read_at
+from netlab.store.files import disk_errors, names_below, open_inside, read_at
 from netlab.store.journal import Damage
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def parquet_file(run: Path, name: str) -> Iterator[pq.ParquetFile]:
     import pyarrow.parquet as pq
 
     try:
-        with os.fdopen(open_below(run, FOLDER, name), "rb") as file:
+        with open_inside(run, FOLDER, name) as file:
             yield pq.ParquetFile(file, page_checksum_verification=True)
     except (pa.ArrowException, OSError, EOFError, MemoryError, UnicodeError):
         raise ValueError(_("it is cut or damaged")) from None
@@ -230,7 +230,7 @@ def chain_of(run: Path, journal: Path) -> SegmentChain:
     if not ranges or find_spec("pyarrow") is None or not os.path.lexists(journal):
         return chain
     reading = disk_errors(journal, "read the journal")
-    with reading, os.fdopen(open_inside(journal), "rb") as file:
+    with reading, open_inside(journal.parent, journal.name) as file:
         # The longest of the segments with the same beginning is tried first.
         for begin_bytes, end_bytes in sorted(ranges, key=lambda range_: (range_[0], -range_[1])):
             if begin_bytes < chain.end_bytes:

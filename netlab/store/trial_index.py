@@ -216,7 +216,7 @@ class TrialIndex:
         """The intact lines at the place of a record in the journal, with the number 0."""
         size, begin = (int(self._columns[name][row]) for name in (Private.LENGTH, Private.BEGIN))
         try:
-            with os.fdopen(open_inside(self._journal), "rb") as file:
+            with open_inside(self._journal.parent, self._journal.name) as file:
                 piece = read_at(file.fileno(), size, begin)
         except OSError:
             return

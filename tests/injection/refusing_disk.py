@@ -14,7 +14,7 @@ import pytest
 from made_runs import made_record, open_folder
 
 from netlab.errors import StoreError
-from netlab.store.files import write_file
+from netlab.store.files import write_inside
 from netlab.store.reader import read
 
 
@@ -58,7 +58,7 @@ def write_a_run(path: Path, acknowledged: list[str], *, overlap: bool = False) -
             else:
                 acknowledged.append(f"{key}/{trial}")
         folder.note("session-end")
-        write_file(folder.path / "averages.csv", b"a,b\n1,2\n")
+        write_inside(folder.path, "averages.csv", b"a,b\n1,2\n")
 
 
 def _acknowledge(acknowledged: list[str], key: str, trial: int, synced: Future[None]) -> None:

@@ -23,7 +23,7 @@ from netlab.findings.analysis import Analysis
 from netlab.report import reloading
 from netlab.report.live import LEAST_PAUSE_S, LOOKS_S, SHARE, watch
 from netlab.results.run import read_checked
-from netlab.store.files import write_file
+from netlab.store.files import write_inside
 from netlab.store.reader import StoredRun, machine_id
 from netlab.store.run_folder import RunFolder
 from netlab.trial.record import Status
@@ -60,7 +60,7 @@ def made_light(
     body = ", ".join(f"{number} {status}" for status, number in counts.items())
     body += "".join(f"; {damage}" for damage in run.damage)
     html = f'<html><head>\n<meta charset="utf-8">\n</head>{body}</html>\n'
-    write_file(run.path / "index.html", reloading(html, reload_s).encode("utf-8"), mode=0o644)
+    write_inside(run.path, "index.html", reloading(html, reload_s).encode("utf-8"), mode=0o644)
     return run.path / "index.html"
 
 
@@ -288,7 +288,7 @@ def test_a_reader_never_sees_half_a_page_and_ctrl_c_ends_the_reloading(folder: R
         deadline_s = time.monotonic() + 120
         while len(versions) < 2:
             assert time.monotonic() < deadline_s
-            if versions and not folder.records:
+            if versions and not folder.latest:
                 folder.append(made_record(*TRIALS[0]))
             time.sleep(0.1)
         assert RELOADS.search(page_of(path))

@@ -11,7 +11,7 @@ from draws import drawn
 from journals import decode
 from made_runs import made_cell, made_plan, made_record, ticking
 
-from netlab.store.files import make_folder, write_file
+from netlab.store.files import make_folder, write_inside
 from netlab.store.plan import Plan
 from netlab.store.reader import read
 from netlab.store.run_folder import RunFolder
@@ -47,7 +47,7 @@ def recorded(
                 else:
                     recorder.acknowledge()
             folder.note("session-end")
-            write_file(folder.path / "averages.csv", b"a,b\n")
+            write_inside(folder.path, "averages.csv", b"a,b\n")
     return recorder
 
 

@@ -230,7 +230,7 @@ def test_a_record_that_is_not_in_the_plan_is_refused(tmp_path: Path) -> None:
             folder.append(made_record(made_cell("WW")))
         with pytest.raises(ValueError, match="not in the plan"):
             folder.append(made_record(trial=3))
-        assert folder.records == ()
+        assert not folder.latest
 
 
 def test_a_writer_holds_only_those_values_in_memory_that_decide_about_further_trials(
@@ -243,7 +243,7 @@ def test_a_writer_holds_only_those_values_in_memory_that_decide_about_further_tr
         folder.append(record)
         assert folder.latest[LL.key, 1].values == rule_values
     with open_folder(tmp_path / "run") as folder:
-        (again,) = folder.records
+        (again,) = folder.latest.values()
         assert (again.values, again.settings, again.status) == (rule_values, {}, record.status)
     assert read(tmp_path / "run").records == (record,)
 

@@ -11,7 +11,7 @@ import pytest
 from refusing_disk import refusals, refusing, write_a_run
 
 from netlab.errors import StoreError
-from netlab.store.files import write_file
+from netlab.store.files import write_inside
 from netlab.store.reader import read
 
 
@@ -51,13 +51,13 @@ def test_a_file_that_cannot_be_replaced_keeps_its_old_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "averages.csv"
-    write_file(path, b"old")
+    write_inside(tmp_path, path.name, b"old")
     for name in ("write", "fsync", "replace"):
         with refusing(monkeypatch, name, 1, errno.EIO), pytest.raises(StoreError, match="EIO"):
-            write_file(path, b"new and much longer than before")
+            write_inside(tmp_path, path.name, b"new and much longer than before")
         assert path.read_bytes() == b"old"
         assert [entry.name for entry in tmp_path.iterdir()] == ["averages.csv"]
-    write_file(path, b"new")
+    write_inside(tmp_path, path.name, b"new")
     assert path.read_bytes() == b"new"
 
 
