@@ -152,10 +152,7 @@ answers to requests that follow each other as fast as possible."""
 class Agent:
     """A running ``netprobe agent`` on a host. Several threads may call its methods."""
 
-    def __init__(
-        self, host: Host, transport: Transport, process: Process, *, silence_s: float | None = None
-    ) -> None:
-        """``silence_s``: time after which a silent host is lost; ``SILENCE_S`` by default."""
+    def __init__(self, host: Host, transport: Transport, process: Process) -> None:
         self.host = host
         self.hello: Mapping[str, Any] = {}
         self.probe_path = ""
@@ -172,7 +169,6 @@ class Agent:
         self._records = answers.Allowance(HOST_RECORDS_AT_ONCE, HOST_RECORDS_PER_S)
         self._transport = transport
         self._process = process
-        self._silence_s = SILENCE_S if silence_s is None else silence_s
         self._pending: dict[str, Pending] = {}
         self._number = 0
         self._lock = threading.Lock()
@@ -191,7 +187,6 @@ class Agent:
         host: Host,
         on_event: Callable[[str], None] | None = None,
         *,
-        silence_s: float | None = None,
         connections: Connections | None = None,
     ) -> Self:
         """Connect to a host, install the right probe there, start its agent and ``greet`` it.
@@ -206,7 +201,7 @@ class Agent:
             refusals: list[str] = []
             for place in places(host, transport, on_event, refusals):
                 process = place.process or transport.start(place.argv)
-                agent = cls(host, transport, process, silence_s=silence_s)
+                agent = cls(host, transport, process)
                 agent.probe_path = place.path
                 try:
                     agent.greet(place.binary, on_event)
@@ -307,17 +302,11 @@ class Agent:
         if threading.current_thread() is not self._reader:
             self._reader.join(GOODBYE_S)
 
-    def greet(
-        self,
-        binary: bytes | None,
-        on_event: Callable[[str], None] | None = None,
-        *,
-        hello_s: float = HELLO_S,
-    ) -> None:
+    def greet(self, binary: bytes | None, on_event: Callable[[str], None] | None = None) -> None:
         """Check the version, and the build if ``binary`` is given; HostError if one is wrong."""
         name = self.host.name
         try:
-            self.hello = self._first_answer(on_event, hello_s)
+            self.hello = self._first_answer(on_event)
             machine, network = self.hello.get("machine_id"), self.hello.get("network_id")
             facts = self.ask("facts") if machine is None or network is None else {}
             # All containers of a machine share the boot id.
@@ -342,23 +331,20 @@ class Agent:
             )
         HEARTBEATS.add(self._beat, HEARTBEAT_S)
 
-    def _first_answer(
-        self, on_event: Callable[[str], None] | None, hello_s: float
-    ) -> Mapping[str, Any]:
+    def _first_answer(self, on_event: Callable[[str], None] | None) -> Mapping[str, Any]:
         """The answer to `hello`. No test runs yet, so a long wait for a first start is harmless."""
         pending = self.start("hello")
-        silent_s = min(SAY_S, hello_s)
         try:
-            return pending.record(silent_s)
+            return pending.record(SAY_S)
         except ProbeError as error:
-            if error.word != "no-answer" or silent_s == hello_s:
+            if error.word != "no-answer":
                 raise
         if on_event is not None:
             on_event(
                 f"{self.host.name}: its probe does not answer yet; a first start may have to wait "
-                f"for a virus scanner, {hello_s:g} s at most"
+                f"for a virus scanner, {HELLO_S:g} s at most"
             )
-        return pending.record(hello_s - silent_s)
+        return pending.record(HELLO_S - SAY_S)
 
     def _send(self, line: bytes, wait_s: float) -> None:
         """Write a line, unless another thread blocks the input for longer than ``wait_s``."""
@@ -374,7 +360,7 @@ class Agent:
         if self._closing.is_set() or self._gone is not None:
             return None
         silent_s = now_s - self._heard_at
-        if silent_s > self._silence_s:
+        if silent_s > SILENCE_S:
             self._mark_lost(f"{self.host.name}: silent for {silent_s:.0f} s")
             _in_thread(self._process.kill)
             return None

@@ -41,7 +41,7 @@ _LISTED = re.compile(
 _TYPES = {"d": stat.S_IFDIR, "l": stat.S_IFLNK, "-": stat.S_IFREG}
 
 
-class CommandFiles:
+class _CommandFiles(HostFiles):
     """The operations of HostFiles by simple commands, each on its own SSH channel.
 
     The words of these commands need no quoting in any shell. Output of the login before or after an
@@ -54,7 +54,6 @@ class CommandFiles:
         self._shown = host_label
 
     def seen(self, path: str) -> FileSeen:
-        """As in HostFiles."""
         output = self._run("ls", "-ldn", path).text
         files = list(files_listed(output))
         if not files:
@@ -62,39 +61,30 @@ class CommandFiles:
         return files[-1][1]
 
     def make_folder(self, path: str) -> None:
-        """As in HostFiles."""
         self._run("mkdir", "-m", "700", path)
 
     def remove_folder(self, path: str) -> None:
-        """As in HostFiles."""
         self._run("rmdir", path)
 
     def read(self, path: str, size_bytes: int) -> bytes:
-        """As in HostFiles."""
         return self._run("cat", path, most_bytes=size_bytes + NOISE_MOST_BYTES).stdout
 
     def write(self, path: str, data: bytes) -> None:
-        """As in HostFiles."""
         self._run("dd", f"of={path}", "bs=65536", data=data)
 
     def allow_start(self, path: str) -> None:
-        """As in HostFiles."""
         self._run("chmod", "700", path)
 
     def rename(self, path: str, new: str) -> None:
-        """As in HostFiles."""
         self._run("mv", "-f", path, new)
 
     def remove(self, path: str) -> None:
-        """As in HostFiles."""
         self._run("rm", "-f", path)
 
     def touch(self, path: str) -> None:
-        """As in HostFiles."""
         self._run("touch", path)
 
     def older(self, folder: str, days: int) -> list[str]:
-        """As in HostFiles."""
         output = self._run("find", folder, "-type", "f", "-mtime", f"+{days}").text
         lines = (line.strip() for line in output.splitlines())
         start = f"{folder}/"
@@ -429,7 +419,7 @@ class _Files:
                     self._by_commands = True
                     if self._on_event is not None:
                         self._on_event(f"{broken}: the probe is copied by commands instead")
-            work(CommandFiles(self._transport, self._shown))
+            work(_CommandFiles(self._transport, self._shown))
 
     def user_id(self) -> int:
         """The user id of the login; if it is not reported, the id of the home's owner."""

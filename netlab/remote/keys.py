@@ -6,7 +6,6 @@ import base64
 import getpass
 import hashlib
 import os
-import queue
 import re
 import shlex
 import socket
@@ -14,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -31,27 +31,28 @@ from netlab.terminal import excerpt
 T = TypeVar("T")
 
 
-def in_time(work: Callable[[], T], seconds: float) -> T:
-    """Call ``work``; returns its result or raises its error. TimeoutError if it takes longer.
-
-    ``work`` runs in its own daemon thread, which does not delay the end of the program.
+def in_thread(work: Callable[[], T], outcome: Future[T]) -> None:
+    """Call ``work`` in its own daemon thread, which does not delay the end of the program. Its
+    result or error becomes the outcome, unless there is one already.
     """
-    outcome: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
 
     def run() -> None:
-        try:
-            outcome.put((work(), None))
-        except BaseException as error:
-            outcome.put((None, error))
+        with suppress(InvalidStateError):
+            try:
+                outcome.set_result(work())
+            except BaseException as error:
+                outcome.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    try:
-        value, error = outcome.get(timeout=seconds)
-    except queue.Empty:
-        raise TimeoutError from None
-    if error is not None:
-        raise error
-    return value  # type: ignore[return-value]
+
+
+def in_time(work: Callable[[], T], seconds: float) -> T:
+    """Call ``work`` ``in_thread``; returns its result or raises its error. TimeoutError if it takes
+    longer.
+    """
+    outcome: Future[T] = Future()
+    in_thread(work, outcome)
+    return outcome.result(seconds)
 
 
 WORDS_CHARACTERS = 200

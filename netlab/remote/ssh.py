@@ -7,15 +7,16 @@ error, SftpBroken.
 
 from __future__ import annotations
 
-import queue
 import re
 import struct
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import paramiko
@@ -24,7 +25,7 @@ from paramiko.ssh_exception import ChannelException, SSHException
 from netlab.build.binaries import OnEvent
 from netlab.errors import HostError, HostGone
 from netlab.experiment.hosts import Host
-from netlab.remote.keys import Chain, in_words
+from netlab.remote.keys import Chain, in_thread, in_words
 from netlab.remote.login import log_in
 from netlab.remote.transport import LAST_WORDS_S, FileSeen, Tail
 from netlab.terminal import excerpt
@@ -78,8 +79,8 @@ class SshTransport:
         self._host = host
         self._shown = host.name
         self._chain = Chain(host.name)
-        self._logins: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
-        """Result of the login: ``None``, its error, or HostGone if ``close`` came first."""
+        self._login: Future[None] = Future()
+        """Its error is that of the login, or HostGone if ``close`` came first."""
         self._freed_at = float("-inf")
 
     def log_in(self, on_event: OnEvent = None) -> None:
@@ -88,21 +89,13 @@ class SshTransport:
         if target is None:
             raise HostError(f"{self._shown} has no `ssh:`")
 
-        def work() -> None:
-            try:
-                log_in(self._shown, target, self._host, self._chain, on_event)
-            except BaseException as error:
-                self._logins.put(error)
-            else:
-                self._logins.put(None)
-
         # A daemon thread logs in: the lookup of a name, or reading a key from a network drive that
         # does not answer, cannot be interrupted.
-        threading.Thread(target=work, daemon=True).start()
-        try:
-            error = self._logins.get(timeout=LOGIN_MOST_S)
-        except queue.Empty:
-            error = HostError(f"{self._shown}: its login did not end in {LOGIN_MOST_S:g} s")
+        work = partial(log_in, self._shown, target, self._host, self._chain, on_event)
+        in_thread(work, self._login)
+        wait([self._login], LOGIN_MOST_S)
+        late = HostError(f"{self._shown}: its login did not end in {LOGIN_MOST_S:g} s")
+        error = self._login.exception() if self._login.done() else late
         if error is not None:
             self.close()
             raise error
@@ -176,7 +169,8 @@ class SshTransport:
 
     def close(self) -> None:
         """End the connection and those to its jump hosts, without waiting for any host."""
-        self._logins.put(HostGone(f"{self._shown}: the connection was closed"))
+        with suppress(InvalidStateError):
+            self._login.set_exception(HostGone(f"{self._shown}: the connection was closed"))
         self._chain.close()
 
     # Channels
@@ -244,15 +238,7 @@ class SshProcess:
         """``on_end`` is called after the channel was closed."""
         self._channel = channel
         self._on_end = on_end
-        self._tail = Tail()
-
-        def drain_stderr() -> None:
-            with suppress(*BROKEN):
-                while part := channel.recv_stderr(4096):
-                    self._tail.add(part)
-
-        self._drain = threading.Thread(target=drain_stderr, daemon=True)
-        self._drain.start()
+        self._tail = Tail(channel.recv_stderr, BROKEN)
 
     def write(self, data: bytes, within_s: float | None = None) -> None:
         """Write all of ``data`` to its standard input.
@@ -321,7 +307,7 @@ class SshProcess:
         """Its exit status, or ``None`` if it still runs or the connection is lost."""
         if not self._channel.status_event.wait(timeout_s):
             return None
-        self._drain.join(LAST_WORDS_S)
+        self._tail.reader.join(LAST_WORDS_S)
         status = self._channel.recv_exit_status()
         return None if status < 0 else status
 
@@ -339,7 +325,7 @@ class SshProcess:
         """Close the channel, which also ends the program's input."""
         _close(self._channel)
         self._on_end()
-        self._drain.join(1.0)
+        self._tail.reader.join(1.0)
 
 
 def _close(channel: paramiko.Channel) -> None:

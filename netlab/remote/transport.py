@@ -7,7 +7,7 @@ import subprocess
 import threading
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -60,15 +60,23 @@ class Transport(Protocol):
 
 
 class Tail:
-    """The end of a stream of bytes."""
+    """The end of a stream of bytes, which a thread of its own reads to the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: Callable[[int], bytes], errors: tuple[type[Exception], ...]) -> None:
+        """``read``: returns at most so many bytes, none at the end. ``errors`` are an end, too."""
         self._parts: deque[bytes] = deque()
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def add(self, part: bytes) -> None:
-        """Append bytes and drop the oldest ones."""
+        def drain() -> None:
+            with contextlib.suppress(*errors):
+                while part := read(4096):
+                    self._add(part)
+
+        self.reader = threading.Thread(target=drain, daemon=True)
+        self.reader.start()
+
+    def _add(self, part: bytes) -> None:
         with self._lock:
             self._parts.append(part)
             self._bytes += len(part)
@@ -133,15 +141,8 @@ class LocalProcess:
         stdin, stdout, stderr = self._child.stdin, self._child.stdout, self._child.stderr
         assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101
         self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
-        self._tail = Tail()
+        self._tail = Tail(stderr.read, ())
         self._reading = threading.Lock()
-
-        def drain_stderr() -> None:
-            while part := stderr.read(4096):
-                self._tail.add(part)
-
-        self._drain = threading.Thread(target=drain_stderr, daemon=True)
-        self._drain.start()
 
     def write(self, data: bytes) -> None:
         """Write all of ``data`` to its standard input."""
@@ -169,7 +170,7 @@ class LocalProcess:
             status = self._child.wait(timeout_s)
         except subprocess.TimeoutExpired:
             return None
-        self._drain.join(LAST_WORDS_S)
+        self._tail.reader.join(LAST_WORDS_S)
         return status
 
     def is_connected(self) -> bool:
@@ -190,8 +191,8 @@ class LocalProcess:
             self._child.wait(KILLED_S)
         # The end of the process also ends both readers. A pipe is closed only after its reader has
         # ended; if a child of the process still holds the pipes, they stay open.
-        self._drain.join(1.0)
-        if not self._drain.is_alive():
+        self._tail.reader.join(1.0)
+        if not self._tail.reader.is_alive():
             self._stderr.close()
         if self._reading.acquire(timeout=1.0):
             self._stdout.close()

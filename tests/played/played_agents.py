@@ -163,12 +163,11 @@ class PlayedAgents:
         name: str = "fake",
         machine: str | None = None,
         os: str = "L",
-        silence_s: float | None = None,
         **more: Any,
     ) -> Agent:
         process = PlayedProcess(knobs, **more)
         host = Host(name=name, os=os, local=True, machine=machine)
-        agent = Agent(host, PlayedTransport(), process, silence_s=silence_s)
+        agent = Agent(host, PlayedTransport(), process)
         self.processes.append(process)
         self._agents.append(agent)
         return agent

@@ -126,8 +126,11 @@ def test_an_agent_of_another_build_than_the_installed_probe_is_refused(
 
 
 @pytest.mark.agents
-def test_a_silent_agent_is_given_up_and_every_pending_request_ends(played: PlayedAgents) -> None:
-    agent = played.greeted("silent", silence_s=5.0)
+def test_a_silent_agent_is_given_up_and_every_pending_request_ends(
+    played: PlayedAgents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "SILENCE_S", 5.0)
+    agent = played.greeted("silent")
     records: list[Mapping[str, Any]] = []
     agent.start("receive", inbox=lambda _pending, record: records.append(record))
     pending = agent.start("clock")
@@ -145,8 +148,11 @@ def test_a_silent_agent_is_given_up_and_every_pending_request_ends(played: Playe
 
 
 @pytest.mark.agents
-def test_heartbeats_keep_an_idle_agent_alive(played: PlayedAgents) -> None:
-    agent = played.greeted(silence_s=5.0)
+def test_heartbeats_keep_an_idle_agent_alive(
+    played: PlayedAgents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "SILENCE_S", 5.0)
+    agent = played.greeted()
     for _ in range(20):
         played.clock.advance(1.0)
         played.heartbeats.beat()
@@ -244,9 +250,10 @@ def test_a_clock_offset_without_any_answer_is_an_error(played: PlayedAgents) -> 
 
 @pytest.mark.agents
 def test_a_silent_agent_is_given_up_even_while_a_request_cannot_be_written(
-    played: PlayedAgents,
+    played: PlayedAgents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent = played.greeted(silence_s=5.0)
+    monkeypatch.setattr(probe, "SILENCE_S", 5.0)
+    agent = played.greeted()
     process = played.processes[0]
     process.is_stopped = True
     stuck = threading.Thread(target=agent.start, args=("echo",), daemon=True)

@@ -206,8 +206,9 @@ class TestAgent:
         self, site: Site, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(probe, "HEARTBEAT_S", 0.1)
+        monkeypatch.setattr(probe, "SILENCE_S", 5.0)
         server = site.server()
-        agent = Agent.open(host_at(server), silence_s=5.0)
+        agent = Agent.open(host_at(server))
         with server.frozen():
             with pytest.raises(HostGone, match="far: silent for"):
                 agent.ask("clock", timeout_s=60)

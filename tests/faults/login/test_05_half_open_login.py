@@ -16,6 +16,7 @@ from outcomes import OutcomeOf, Seen, injects, outcome_of
 from sshd import Site, host_at, needs_sshd, site, until
 
 from netlab.errors import HostError, HostGone
+from netlab.remote import agent as room
 from netlab.remote import login, ssh
 from netlab.remote.agent import Agent, connect
 
@@ -72,8 +73,10 @@ def test_a_probe_that_answers_no_greeting_is_given_up_by_a_deadline(
 
         def stopped(agent: Agent, *arguments: Any) -> None:
             stack.enter_context(server.frozen())
-            greet(agent, *arguments, hello_s=0.5)
+            greet(agent, *arguments)
 
+        monkeypatch.setattr(room, "HELLO_S", 0.5)
+        monkeypatch.setattr(room, "SAY_S", 0.0)
         monkeypatch.setattr(Agent, "greet", stopped)
         with pytest.raises(HostError, match=r"^far: no probe answers: nothing in 0\.5 s$"):
             Agent.open(host_at(server))
