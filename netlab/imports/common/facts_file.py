@@ -30,14 +30,14 @@ class DurationModel(Section):
     """How long trials ran."""
 
     pairings: PairingNames = ()
-    asked: Seconds
-    shortest: Seconds
-    longest: Seconds
+    asked_s: Seconds = Field(alias="asked")
+    shortest_s: Seconds = Field(alias="shortest")
+    longest_s: Seconds = Field(alias="longest")
     where: Text
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        if self.shortest > self.longest:
+        if self.shortest_s > self.longest_s:
             raise ValueError("`shortest` is longer than `longest`")
         return self
 
@@ -72,26 +72,13 @@ def read_stated(path: Path) -> StatedFacts:
     """
     model = validate(read_document(path), FactsModel)
 
-    def source(place: str) -> str:
-        return f"{model.source}, {place}"
+    def fields(part: Section) -> dict[str, Any]:
+        data = part.model_dump()
+        place = data.pop("where")
+        return {**data, "source": f"{model.source}, {place}"}
 
     return StatedFacts(
-        durations=tuple(
-            StatedDuration(
-                pairings=duration.pairings,
-                asked_s=duration.asked,
-                shortest_s=duration.shortest,
-                longest_s=duration.longest,
-                source=source(duration.where),
-            )
-            for duration in model.durations
-        ),
-        hosts=tuple(
-            StatedHost(name=name, facts=host.facts, source=source(host.where))
-            for name, host in model.hosts.items()
-        ),
-        remarks=tuple(
-            Remark(text=remark.text, pairings=remark.pairings, source=source(remark.where))
-            for remark in model.remarks
-        ),
+        durations=tuple(StatedDuration(**fields(duration)) for duration in model.durations),
+        hosts=tuple(StatedHost(name=name, **fields(host)) for name, host in model.hosts.items()),
+        remarks=tuple(Remark(**fields(remark)) for remark in model.remarks),
     )
