@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import paramiko
@@ -256,36 +257,28 @@ class _Connection(paramiko.Transport):
                 channel._unlink()
 
 
+@dataclass(slots=True)
 class _Login:
     """The login at one host; each wait has a time limit and ends when the chain is closed."""
 
-    def __init__(
-        self,
-        place: Endpoint,
-        host_keys: keys.HostKeys,
-        files: Sequence[keys.KeyFile],
-        through: tuple[str, paramiko.Transport] | None,
-        chain: Chain,
-        on_event: OnEvent,
-    ) -> None:
-        self._place = place
-        self._keys = host_keys
-        self._files = files
-        self._through = through
-        self._chain = chain
-        self._on_event = on_event
-        self._wrong: set[str] = set()
-        """Kinds of host keys that do not match the pinned fingerprint: another kind may match."""
+    place: Endpoint
+    host_keys: keys.HostKeys
+    files: Sequence[keys.KeyFile]
+    through: tuple[str, paramiko.Transport] | None
+    chain: Chain
+    on_event: OnEvent
+    wrong: set[str] = field(default_factory=set)
+    """Kinds of host keys that do not match the pinned fingerprint: another kind may match."""
 
     def connection(self) -> paramiko.Transport:
         """A connection that is logged in; a dropped login is tried again."""
-        host_label, address = self._place.shown, where(self._place)
+        host_label, address = self.place.shown, where(self.place)
         attempt = 0
         while True:
             attempt += 1
             try:
                 with LOGINS_AT_ONCE:
-                    self._chain.check()
+                    self.chain.check()
                     return self._logged_in(self._handshake())
             except ConnectionRefusedError:
                 if attempt >= REFUSED_TRIES:
@@ -293,13 +286,13 @@ class _Login:
                         f"{host_label}: nobody listens at {address} (connection refused)"
                     ) from None
             except _Dropped as error:
-                self._chain.check()
+                self.chain.check()
                 if attempt >= TRIES:
                     raise HostError(
                         f"{host_label}: {address} answers, but does not speak SSH: {error}"
                     ) from None
             # A random pause, so that many logins at one server do not retry at the same time.
-            self._chain.pause(random.uniform(0.2, 1.0) * STAGGER_S * 1.5**attempt)  # noqa: S311
+            self.chain.pause(random.uniform(0.2, 1.0) * STAGGER_S * 1.5**attempt)  # noqa: S311
 
     def _handshake(self) -> _Connection:
         """An encrypted connection to a host whose key is checked."""
@@ -307,43 +300,43 @@ class _Login:
         while True:
             connection, key = self._exchange(first_refusal)
             try:
-                self._keys.check(key)
+                self.host_keys.check(key)
             except HostKeyError as error:
-                self._chain.drop(connection)
-                if not self._keys.pinned_by_fingerprint:
+                self.chain.drop(connection)
+                if not self.host_keys.pinned_by_fingerprint:
                     raise
                 first_refusal = first_refusal or error
-                self._wrong.add(key.get_name())
+                self.wrong.add(key.get_name())
             else:
                 return connection
 
     def _exchange(self, first_refusal: HostKeyError | None) -> tuple[_Connection, paramiko.PKey]:
         """A connection after the key exchange, and the host's key, which is not checked yet."""
-        way = way_to(self._place, self._through, self._chain)
+        way = way_to(self.place, self.through, self.chain)
         began = time.monotonic()
         connection = _Connection(way, packetizer_class=_Handshake)
-        self._chain.hold(connection)
+        self.chain.hold(connection)
         connection.banner_timeout = CONNECT_S
         connection.handshake_timeout = LOGIN_S
         # Every server ignores this message (SSH_MSG_IGNORE) after the first key exchange.
         connection.packetizer.set_keepalive(KEEPALIVE_S, connection.send_ignore)
         try:
             options = connection.get_security_options()
-            options.key_types = self._keys.algorithms(options.key_types, without=self._wrong)
+            options.key_types = self.host_keys.algorithms(options.key_types, without=self.wrong)
             connection.start_client(timeout=LOGIN_S)
             return connection, connection.get_remote_server_key()
         except Exception as error:  # a server can make paramiko raise nearly anything
-            self._chain.drop(connection)
-            self._chain.drop(way)
+            self.chain.drop(connection)
+            self.chain.drop(way)
             if not isinstance(error, IncompatiblePeer):
                 raise self._no_ssh(connection, error, time.monotonic() - began) from None
             if first_refusal is not None:
                 raise first_refusal from None
-            raise HostRefused(_nothing_in_common(self._place, connection, error)) from None
+            raise HostRefused(_nothing_in_common(self.place, connection, error)) from None
 
     def _no_ssh(self, connection: _Connection, error: Exception, took_s: float) -> Exception:
-        self._chain.check()
-        subject = f"{self._place.shown}: {where(self._place)}"
+        self.chain.check()
+        subject = f"{self.place.shown}: {where(self.place)}"
         greeting = connection.remote_version
         if took_s >= CONNECT_S and not greeting:
             return HostError(
@@ -358,9 +351,9 @@ class _Login:
 
     def _logged_in(self, connection: _Connection) -> paramiko.Transport:
         """Log in with the agent's keys and the key files; HostRefused if none is accepted."""
-        place = self._place
+        place = self.place
         key_names: list[str] = []
-        user_keys = keys.UserKeys(place, self._files, self._chain)
+        user_keys = keys.UserKeys(place, self.files, self.chain)
         hints = user_keys.hints
         try:
             for name, key in user_keys:
@@ -380,7 +373,7 @@ class _Login:
                 except HostError:
                     raise
                 except Exception as error:  # as in `_exchange`
-                    self._chain.check()
+                    self.chain.check()
                     cause = connection.get_exception() or error
                     many = ", after too many keys?" if len(key_names) > 1 else ""
                     # The server may restart or the network may fail: the key was not refused.
@@ -393,12 +386,12 @@ class _Login:
                     hints.append(f"it ended the login ({in_words(cause)}){many}")
                     break
         except BaseException:
-            self._chain.drop(connection)
+            self.chain.drop(connection)
             raise
         finally:
             user_keys.agent.close()
-        self._chain.drop(connection)
-        self._chain.check()
+        self.chain.drop(connection)
+        self.chain.check()
         raise HostRefused(
             f"{place.shown}: {place.user}@{place.host} accepted no key; "
             f"tried: {', '.join(key_names) or 'none, since no key was found'}"
@@ -411,7 +404,7 @@ class _Login:
 
         ssh-agent and the server may be slow one after the other; each has its own time limit.
         """
-        place = self._place
+        place = self.place
         answered = threading.Event()
         connection.auth_publickey(place.user, key, answered)
         began = time.monotonic()
@@ -426,9 +419,9 @@ class _Login:
                     )
                 continue
             began = now
-            if now - asked_at > SAY_S and not has_notified and self._on_event is not None:
+            if now - asked_at > SAY_S and not has_notified and self.on_event is not None:
                 has_notified = True
-                self._on_event(
+                self.on_event(
                     f"{place.shown}: ssh-agent has not signed yet; its key may wait for a touch, "
                     f"or for an answer to a dialog ({keys.TOUCH_S:g} s at most)"
                 )
@@ -436,7 +429,7 @@ class _Login:
                 raise _not_signed(place)
         if not connection.is_authenticated():
             error = connection.get_exception()
-            self._chain.check()
+            self.chain.check()
             if isinstance(error, AgentSilent):
                 raise _not_signed(place)
             raise error or AuthenticationException("refused")

@@ -5,7 +5,7 @@ docs/protocol.md describes them ("The undo log").
 
 from __future__ import annotations
 
-from collections import defaultdict
+import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -14,6 +14,7 @@ from netlab import clock
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
 from netlab.remote.agent import Agent
 from netlab.remote.answers import BAD_ANSWER, Pending, decimal
+from netlab.trial.record import grouped
 
 STARTS_S = 10.0
 ENDS_S = 5.0
@@ -311,16 +312,8 @@ def in_order(found: Sequence[Leftover]) -> tuple[Leftover, ...]:
     Entries of one file keep their order, whatever their times: a host may set its clock. If there
     are several files, their next entries are compared, and the latest of these comes first.
     """
-    files: defaultdict[str, list[Leftover]] = defaultdict(list)
-    for leftover in found:
-        if not leftover.damaged:
-            files[leftover.file].append(leftover)
-    ordered: list[Leftover] = []
-    while files:
-        latest = max(files, key=lambda file: files[file][0].written_wall_ns)
-        ordered.append(files[latest].pop(0))
-        if not files[latest]:
-            del files[latest]
+    files = grouped((one for one in found if not one.damaged), lambda one: one.file).values()
+    ordered = heapq.merge(*files, key=lambda one: -one.written_wall_ns)
     return (*ordered, *(leftover for leftover in found if leftover.damaged))
 
 

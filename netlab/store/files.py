@@ -136,12 +136,6 @@ def read_at(descriptor: int, size: int, offset: int) -> bytes:
     return os.read(descriptor, size)
 
 
-def write_from_begin(descriptor: int, data: bytes) -> None:
-    """Overwrite the beginning of a file."""
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    os.write(descriptor, data)
-
-
 def lock(descriptor: int, *, shared: bool = False) -> None:
     """Lock a file without waiting, until it is closed; BlockingIOError if another process has it.
 
@@ -327,12 +321,6 @@ def remove_below(root: Path, folder: str, name: str) -> None:
     missing, doing = contextlib.suppress(FileNotFoundError), "remove the file"
     with disk_errors(root / folder / name, doing), missing, folder_inside(root, folder) as inner:
         inner.remove(name)
-
-
-def read_file(path: Path) -> bytes:
-    """All bytes of a file; StoreError if the disk refuses."""
-    with disk_errors(path, "read the file"):
-        return path.read_bytes()
 
 
 def read_inside(path: Path, most_bytes: int) -> bytes:

@@ -360,7 +360,8 @@ class WriterLock:
             with files.disk_errors(path, "write the lock"):
                 os.ftruncate(descriptor, 0)
                 text = json.dumps({**process, "since": utc_now()})
-                files.write_from_begin(descriptor, text.encode("ascii"))
+                os.lseek(descriptor, 0, os.SEEK_SET)  # on Windows, the lock has moved it
+                files.write_all(descriptor, text.encode("ascii"))
         except BaseException:
             os.close(descriptor)
             raise

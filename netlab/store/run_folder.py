@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Container, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -27,32 +28,22 @@ from netlab.trial.record import Record, Status, to_json, utc_now
 _SHOWN_DIFFERENCES = 8
 
 
+@dataclass(eq=False, repr=False)
 class RunFolder:
     """A run folder open for writing, by one process at a time.
 
     Threads may share the object. As a context manager, it closes itself at the end.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        plan: Plan,
-        lock: WriterLock,
-        journal: Journal,
-        gathered: Gathered,
-        clock: Callable[[], str],
-        *,
-        is_new: bool = False,
-    ) -> None:
-        """``is_new``: whether this call created the folder."""
-        self.path = path
-        self.plan = plan
-        self._lock = lock
-        self._journal = journal
-        self._gathered = gathered
-        self._clock = clock
-        self._planned = PlannedTrials(plan)
-        self._made = is_new
+    path: Path
+    plan: Plan
+    _lock: WriterLock
+    _journal: Journal
+    _gathered: Gathered
+    _clock: Callable[[], str]
+    _planned: PlannedTrials
+    _is_new: bool
+    """Whether the folder was created when it was opened."""
 
     @classmethod
     def open_for_writing(
@@ -102,7 +93,8 @@ class RunFolder:
                 # The header is written last: it makes the folder a complete run folder.
                 write_inside(path, HEADER, to_text(plan, created_at).encode("ascii"))
             gathered = reader.gather(path, plan, check, outline)
-            return cls(path, plan, lock, journal, gathered, clock, is_new=is_new)
+            planned = PlannedTrials(plan)
+            return cls(path, plan, lock, journal, gathered, clock, planned, is_new)
         except BaseException:
             if journal is not None:
                 journal.close()
@@ -194,7 +186,7 @@ class RunFolder:
     def discard_if_unused(self) -> None:
         """Remove the folder if ``open_for_writing`` created it and no measurement has begun."""
         has_begun = any(note.kind == "session" for note in self.notes)
-        if not self._made or self._gathered.record_count or has_begun:
+        if not self._is_new or self._gathered.record_count or has_begun:
             return
         # If another program put a file into the folder, this file and the folder stay.
         with suppress(OSError):

@@ -183,11 +183,6 @@ def read_columns(run: Path, segment: Segment, names: Sequence[str]) -> pa.Table:
     return table
 
 
-def checksum(line: bytes) -> int:
-    """Checksum of the bytes of a line."""
-    return zlib.crc32(line)
-
-
 @dataclass(frozen=True, slots=True)
 class SegmentChain:
     """Segments that follow each other without a gap, the first from byte 0 of the journal."""
@@ -244,7 +239,7 @@ def chain_of(run: Path, journal: Path) -> SegmentChain:
                 line = read_at(file.fileno(), last.size_bytes, last.begin_bytes)
                 if len(line) < last.size_bytes:
                     raise ValueError(_("the journal is shorter than the part that it covers"))
-                if checksum(line) != segment.last_crc32:
+                if zlib.crc32(line) != segment.last_crc32:
                     raise ValueError(_("the journal was changed since"))
             except ValueError as error:
                 return chain.until(name, error)

@@ -22,7 +22,7 @@ from netlab.errors import Fault, MatrixError, UsageError
 from netlab.ethernet import Link
 from netlab.experiment.hosts import LETTERS
 from netlab.results.columns import columns_of
-from netlab.store.files import read_file
+from netlab.store.files import disk_errors
 from netlab.store.plan import KEY, STATED, Plan, PlannedCell, StatedFacts
 from netlab.store.run_folder import RunFolder
 from netlab.trial.record import Record, Status, Value, utc_now
@@ -151,7 +151,8 @@ def read_table(path: Path) -> bytes:
     if status.st_size > MAX_FILE_BYTES:
         limit = MAX_FILE_BYTES // 2**20
         raise UsageError(f"{path}: larger than {limit} MiB, too large for a printed table")
-    return read_file(path)
+    with disk_errors(path, "read the file"):
+        return path.read_bytes()
 
 
 def text_of(data: bytes, file: str) -> str:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Collection, Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -370,7 +371,7 @@ class _OpenPart:
             damages=self.damages,
             replaced=tuple(self.replaced),
             last=place,
-            last_crc32=segments.checksum(piece),
+            last_crc32=zlib.crc32(piece),
             others=tuple(self.others.values()),
         )
 
