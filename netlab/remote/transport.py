@@ -9,7 +9,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from netlab.errors import HostError, HostGone
 from netlab.experiment.hosts import Host
@@ -93,41 +93,37 @@ class Tail:
 KILLED_S = 5.0
 
 
-class LocalTransport:
-    """Programs on this machine, without a shell."""
+Open = TypeVar("Open")
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+
+class HeldOpen(Generic[Open]):
+    """What is open, each registered before it is used. Any thread may close all of it."""
+
+    def __init__(self, end: Callable[[Open], None], refusal: str) -> None:
+        """``end`` closes one of them; ``refusal``: why there is none after ``close``."""
+        self._end = end
+        self._refusal = refusal
         self._lock = threading.Lock()
-        self._started: weakref.WeakSet[LocalProcess] = weakref.WeakSet()
-        self._closed = False
-
-    def start(self, argv: Sequence[str]) -> Process:
-        """Start a program in its own session, so that Ctrl-C in the terminal does not reach it."""
-        with self._lock:
-            if self._closed:
-                raise HostGone(f"{self._host.name}: the connection was closed")
-            try:
-                process = LocalProcess(argv)
-            except OSError as error:
-                raise HostError(
-                    f"{self._host.name}: cannot start {argv[0]}: {error.strerror}"
-                ) from None
-            self._started.add(process)
-        return process
-
-    @property
-    def closed(self) -> bool:
+        self._held: weakref.WeakSet[Open] = weakref.WeakSet()
+        self.closed = False
         """Whether ``close`` was called."""
-        return self._closed
+
+    def add(self, opened: Open) -> None:
+        """Register it before its first use; after ``close``, it is closed, and HostGone raised."""
+        with self._lock:
+            if not self.closed:
+                self._held.add(opened)
+                return
+        self._end(opened)
+        raise HostGone(self._refusal)
 
     def close(self) -> None:
-        """End all programs and thus every wait for them; afterwards no program can be started."""
+        """Close all of it, and thus end every wait for it; safe to call again."""
         with self._lock:
-            self._closed = True
-            processes = list(self._started)
-        for process in processes:
-            process.end()
+            self.closed = True
+            held = list(self._held)
+        for opened in held:
+            self._end(opened)
 
 
 class LocalProcess:
@@ -199,37 +195,37 @@ class LocalProcess:
             self._reading.release()
 
 
-class Connections:
-    """The connections of one netlab process to its hosts, each registered before it is used.
+class LocalTransport(HeldOpen[LocalProcess]):
+    """Programs on this machine, without a shell."""
+
+    def __init__(self, host: Host) -> None:
+        super().__init__(LocalProcess.end, f"{host.name}: the connection was closed")
+        self._host = host
+
+    def start(self, argv: Sequence[str]) -> Process:
+        """Start a program in its own session, so that Ctrl-C in the terminal does not reach it."""
+        if self.closed:
+            raise HostGone(self._refusal)
+        try:
+            process = LocalProcess(argv)
+        except OSError as error:
+            sentence = f"{self._host.name}: cannot start {argv[0]}: {error.strerror}"
+            raise HostError(sentence) from None
+        self.add(process)
+        return process
+
+
+class Connections(HeldOpen[Transport]):
+    """The connections of one netlab process to its hosts.
 
     Pass the same object to every ``Agent.open(…, connections=…)``. ``close()`` then ends every wait
     on a host, in any thread and at any stage: the lookup of a name, a login, an ssh-agent, a file
     transfer, a greeting, a request to an agent. Each call that waits raises ``HostGone`` within a
-    fraction of a second. A connection that is registered later is closed at once, and ``add``
-    raises ``HostGone``.
+    fraction of a second.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._transports: weakref.WeakSet[Transport] = weakref.WeakSet()
-        self._closed = False
-
-    def add(self, transport: Transport) -> None:
-        """Register a connection before its first use; HostGone after ``close``."""
-        with self._lock:
-            if not self._closed:
-                self._transports.add(transport)
-                return
-        transport.close()
-        raise HostGone("the run is ending")
-
-    def close(self) -> None:
-        """Close all connections without waiting for a host. Any thread may call it repeatedly."""
-        with self._lock:
-            self._closed = True
-            transports = list(self._transports)
-        for transport in transports:
-            transport.close()
+        super().__init__(lambda transport: transport.close(), "the run is ending")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import CommonWindow, Ends, SoFar
 from netlab.remote.agent import Agent
 from netlab.remote.answers import GONE, PROGRAMS, STREAMING, TESTS, Pending
-from netlab.remote.transport import Process
+from netlab.remote.transport import HeldOpen, Process
 from netlab.terminal import excerpt
 
 MAILBOX_MOST_BYTES = 8 << 20
@@ -408,28 +408,21 @@ class _RelayedProcess(Process):
         self.arrive(ChannelEnd(None, connected=False, stderr=self._relay.why_lost or ""))
 
 
-class RelayedTransport:
+class RelayedTransport(HeldOpen[_RelayedProcess]):
     """The connection to a host through a worker."""
 
     def __init__(self, relay: Relay, host_name: str) -> None:
+        super().__init__(_RelayedProcess.kill, f"{host_name}: the connection was closed")
         self._relay = relay
         self._host_name = host_name
-        self._started: list[_RelayedProcess] = []
-        self.closed = False
 
     def start(self, argv: Sequence[str] | None) -> _RelayedProcess:
         """Start a program; ``None``: use the agent that the worker has there."""
         if self.closed:
-            raise HostGone(f"{self._host_name}: the connection was closed")
+            raise HostGone(self._refusal)
         process = self._relay.start(self._host_name, argv)
-        self._started.append(process)
+        self.add(process)
         return process
-
-    def close(self) -> None:
-        """End every program that was started. Safe to call again."""
-        self.closed = True
-        for process in self._started:
-            process.kill()
 
 
 _WITH_AGENTS = {"server", "client", "window", "participant", "captures", "observed"}
