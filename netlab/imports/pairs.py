@@ -7,6 +7,7 @@ machine uses no cable, so it must not be averaged with the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Unpack
 
@@ -60,7 +61,7 @@ def _row(_: int, texts: Mapping[str, str]) -> csv_table.PrintedRow:
     protocol, server, client = (texts[name] for name in ("protocol", "server", "client"))
     settings: dict[str, Value] = {"protocol": protocol}
     if offered := texts.get("offered_mbit_per_s"):  # empty if the sender was not paced
-        settings["rate_bit_per_s"] = float(csv_table.bit_per_s(offered))
+        settings["rate_bit_per_s"] = float(Decimal(offered) * 10**6)
     pairing = named(server, client)
     cell = csv_table.cell_of(pairing, "stream", settings, [protocol.lower()])
     return csv_table.PrintedRow(cell, texts["mbit_per_s"], server, client)

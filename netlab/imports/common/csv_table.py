@@ -313,17 +313,13 @@ def throughput(text: str) -> dict[str, Value]:
     """
     if not text:
         return {}
-    step = Decimal(10**6).scaleb(int(Decimal(text).as_tuple().exponent))
+    exact = Decimal(text)
+    step = Decimal(10**6).scaleb(int(exact.as_tuple().exponent))
     return {
-        "throughput_bit_per_s": bit_per_s(text),
+        "throughput_bit_per_s": plain_number(exact * 10**6),
         "printed_mbit_per_s": text,
         "printed_step_bit_per_s": plain_number(step),
     }
-
-
-def bit_per_s(text: str) -> int | float:
-    """Convert a printed rate from 10^6 bit/s to bit/s."""
-    return plain_number(Decimal(text) * 10**6)
 
 
 def plain_number(exact: Decimal) -> int | float:

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 
 from netlab.config.document import Document, Section, did_you_mean, read_document, validate
 from netlab.errors import Fault, MatrixError
-from netlab.imports.common import csv_table, mapped_values
+from netlab.imports.common import csv_table, tool_results
 from netlab.imports.common.tool_results import ToolResult
 from netlab.kinds import SETUPS
 from netlab.trial.record import Value
@@ -29,7 +29,7 @@ class MappedColumn:
     unit: str
     """Unit of the numbers that have no unit of their own in the table; empty if the column has no
     unit."""
-    read: mapped_values.Read
+    read: tool_results.Read
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ def read_column_map(path: Path) -> ColumnMap:
         raise MatrixError(faults)
     columns = []
     for name, column in model.columns.items():
-        unit = column.unit or mapped_values.columns_of_test(model.test)[name].unit
-        read = mapped_values.text_reader(model.test, name, unit, model.decimal)
+        unit = column.unit or tool_results.columns_of_test(model.test)[name].unit
+        read = tool_results.text_reader(model.test, name, unit, model.decimal)
         columns.append(MappedColumn(name, column.heading.strip(), unit, read))
     return ColumnMap(
         content=document.data,
@@ -103,14 +103,14 @@ def read_column_map(path: Path) -> ColumnMap:
         constants={
             name: value
             for name, text in model.values.items()
-            if (value := mapped_values.constant_value(model.test, name, text)) is not None
+            if (value := tool_results.constant_value(model.test, name, text)) is not None
         },
     )
 
 
 def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
     """The faults that pydantic cannot find from the types of the model."""
-    known_columns = mapped_values.columns_of_test(model.test)
+    known_columns = tool_results.columns_of_test(model.test)
     names = [("columns", name) for name in model.columns] + [("values", n) for n in model.values]
     for part, name in names:
         if name not in known_columns:
@@ -118,7 +118,7 @@ def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
             hint = did_you_mean(name, known_columns) or "; docs/run-folder.md lists them"
             yield document.fault((part, name), message + hint, at_key=True)
     for name, column in model.columns.items():
-        factors = mapped_values.FACTORS[known_columns[name].unit] if name in known_columns else {}
+        factors = tool_results.FACTORS[known_columns[name].unit] if name in known_columns else {}
         if name in known_columns and column.unit is not None and column.unit not in factors:
             units = ", ".join(factors) or "none"
             message = f"`{column.unit}` is not a unit of {name}; its units: {units}"
@@ -129,7 +129,7 @@ def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
             yield document.fault(("values", name), message, at_key=True)
         elif name in known_columns:
             try:
-                mapped_values.constant_value(model.test, name, text)
+                tool_results.constant_value(model.test, name, text)
             except ValueError as error:
                 yield document.fault(("values", name), str(error))
     for message in _absences(model):
@@ -145,8 +145,8 @@ def _absences(model: ColumnMapModel) -> Iterator[str]:
         yield "name a column for pairing, or columns for server and client"
     if "protocol" not in sources:
         yield "protocol is missing; if all rows have the same, state it in `values`"
-    measured_names = mapped_values.columns_of_test(model.test).keys() - SETUPS[model.test].names()
-    if not measured_names & model.columns.keys() - {*mapped_values.HOSTS, mapped_values.TIME}:
+    measured_names = tool_results.columns_of_test(model.test).keys() - SETUPS[model.test].names()
+    if not measured_names & model.columns.keys() - {*tool_results.HOSTS, tool_results.TIME}:
         yield "no column has a measured value, such as throughput_bit_per_s"
 
 
@@ -211,7 +211,7 @@ def _values(
     for column in column_map.columns:
         text = texts[column.name]
         if text in column_map.blanks:
-            if column.name in (*mapped_values.HOSTS, "protocol"):
+            if column.name in (*tool_results.HOSTS, "protocol"):
                 faults.append((column.name, "is blank, but every row needs this value"))
             continue
         try:
@@ -234,12 +234,12 @@ def _result(
 ) -> ToolResult:
     names = SETUPS[column_map.test].names()
     settings = {name: value for name, value in values.items() if name in names}
-    of_record = {*settings, *mapped_values.HOSTS, mapped_values.TIME}
+    of_record = {*settings, *tool_results.HOSTS, tool_results.TIME}
     measured = {name: value for name, value in values.items() if name not in of_record}
     is_blank = measured.keys().isdisjoint(texts)
     column = next((column for column in column_map.columns if column.name == THROUGHPUT), None)
     if column is not None and texts[THROUGHPUT] not in column_map.blanks:
-        digits, factor = mapped_values.table_number(
+        digits, factor = tool_results.table_number(
             texts[THROUGHPUT], "bit/s", column.unit, column_map.decimal
         )
         # One step in the last printed digit.
@@ -255,6 +255,6 @@ def _result(
         pairing=str(values.get("pairing", "")),
         settings=settings,
         values={} if is_blank else measured,
-        started_at=str(values.get(mapped_values.TIME, "")),
+        started_at=str(values.get(tool_results.TIME, "")),
         reason=csv_table.NOT_RECORDED if is_blank else None,
     )
