@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from netlab.config.document import Model, Section, absent
-from netlab.config.sections import ExpectBounds, MirrorName, MirrorSection, VariantsSection
+from netlab.config.sections import LIMITS, ExpectBounds, MirrorName, MirrorSection, VariantsSection
 from netlab.config.settings import (
     LOAD,
     LOAD_KEYS,
@@ -151,7 +151,7 @@ class ExpectSection(ExpectBounds):
 def expect_section(names: Names) -> type[ExpectSection]:
     """The model of one part of ``expect:``, with types of the settings ``names``."""
     when = _cells_model("ExpectWhen", _ABOUT_WHEN, names, axes=True)
-    return _narrower(ExpectSection, when=when, unless=when)
+    return _narrower(ExpectSection, when=when, unless=when, **LIMITS)
 
 
 def _cells_model(name: str, about: str, names: Names, *, axes: bool) -> type[Section]:

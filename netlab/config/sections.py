@@ -13,12 +13,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
 
 from netlab.config.document import Section, absent, did_you_mean
 from netlab.config.settings import WarmUp
 from netlab.experiment import variants
-from netlab.experiment.cells import Expectation, Of, What, When
+from netlab.experiment.cells import Expectation, Of, When
 from netlab.experiment.variants import Change, State, Variants, Words
 from netlab.kinds.groups import WORD
 from netlab.units import parse_bytes, parse_per_second, parse_rate, parse_seconds, parse_share
@@ -74,29 +81,45 @@ def _positive(number: float, value: object) -> float:
     return number
 
 
-def _bound(check: Callable[[object], BoundOf], *examples: str) -> tuple[Any, ...]:
-    """The validator of a bound, and its JSON Schema."""
+def _limit(
+    name: str, about: str, key: str, unit: str, check: Callable[[object], BoundOf], *examples: str
+) -> type[Section]:
+    """The model of a limit: its ``key`` with a number or a text, described by ``unit``."""
     text = {"type": "string", "examples": list(examples)}
-    return BeforeValidator(check), WithJsonSchema({"anyOf": [{"type": "number"}, text]})
+    schema = WithJsonSchema({"anyOf": [{"type": "number"}, text]})
+    value: Any = Annotated[Any, BeforeValidator(check), schema]
+    fields: Any = {key: (value, Field(description=unit))}
+    return create_model(name, __base__=Section, __doc__=about, **fields)
 
 
-Throughput = Annotated[
-    Any,
-    *_bound(_share_of("ceiling", parse_rate, "bit/s"), "90 % of the ceiling", "80Mbit"),
-]
-Frames = Annotated[
-    Any,
-    *_bound(_share_of("line rate", parse_per_second, "1/s"), "90 % of the line rate", "5000/s"),
-]
-Payload = Annotated[Any, *_bound(_in(parse_bytes, "bytes"), "1472")]
-RoundTripBound = Annotated[
-    Any, *_bound(_in(lambda value: 1e9 * parse_seconds(value), "ns"), "500us")
-]
-LossBound = Annotated[Any, *_bound(lambda value: _below_all(value, "share"), "0.1 %")]
-Worse = Annotated[
-    Any,
-    *_bound(lambda value: (_positive(_below_all(value, "baseline")[0], value), "baseline"), "5 %"),
-]
+# A table: each row takes as few lines as possible.
+# fmt: off
+LIMITS: Mapping[Any, type[Section]] = {
+    "throughput": _limit(
+        "AtLeastThroughput", "Minimum throughput of every trial.",
+        "at_least", "A share of the wire ceiling, or bit/s.",
+        _share_of("ceiling", parse_rate, "bit/s"), "90 % of the ceiling", "80Mbit"),
+    "loss": _limit(
+        "AtMostLoss", "Maximum share of lost messages in every trial.",
+        "at_most", "Of the messages sent.", lambda value: _below_all(value, "share"), "0.1 %"),
+    "round_trip": _limit(
+        "AtMostRoundTrip", "Maximum mean round trip, or transaction, of every trial.",
+        "at_most", "The mean of a trial.",
+        _in(lambda value: 1e9 * parse_seconds(value), "ns"), "500us"),
+    "payload": _limit(
+        "AtLeastPayload", "Minimum payload that travels in one frame.",
+        "at_least", "Bytes.", _in(parse_bytes, "bytes"), "1472"),
+    "frames": _limit(
+        "AtLeastFrames", "Minimum of the highest rate without loss.",
+        "at_least", "A share of the line rate, or frames a second.",
+        _share_of("line rate", parse_per_second, "1/s"), "90 % of the line rate", "5000/s"),
+    "baseline": _limit(
+        "NoWorse", "Limit compared with the run that `netlab check --baseline` names.",
+        "no_worse_by", "Share of the baseline's geometric mean.",
+        lambda value: (_positive(_below_all(value, "baseline")[0], value), "baseline"), "5 %"),
+}
+# fmt: on
+"""Quantity (``What``) → the model of its limit."""
 
 
 def _forbidden(value: object) -> tuple[str, ...]:
@@ -125,87 +148,39 @@ Forbidden = Annotated[
 ]
 
 
-class AtLeastThroughput(Section):
-    """Minimum throughput of every trial."""
-
-    at_least: Throughput = Field(description="A share of the wire ceiling, or bit/s.")
-
-
-class AtMostLoss(Section):
-    """Maximum share of lost messages in every trial."""
-
-    at_most: LossBound = Field(description="Of the messages sent.")
-
-
-class AtMostRoundTrip(Section):
-    """Maximum mean round trip, or transaction, of every trial."""
-
-    at_most: RoundTripBound = Field(description="The mean of a trial.")
-
-
-class AtLeastPayload(Section):
-    """Minimum payload that travels in one frame."""
-
-    at_least: Payload = Field(description="Bytes.")
-
-
-class AtLeastFrames(Section):
-    """Minimum of the highest rate without loss."""
-
-    at_least: Frames = Field(description="A share of the line rate, or frames a second.")
-
-
-class NoWorse(Section):
-    """Limit compared with the run that `netlab check --baseline` names."""
-
-    no_worse_by: Worse = Field(description="Share of the baseline's geometric mean.")
-
-
 class ExpectBounds(Section):
     """Bounds on the cells' quantities; all bounds of one section apply to the same cells."""
 
-    throughput: AtLeastThroughput = absent()
-    loss: AtMostLoss = absent()
-    round_trip: AtMostRoundTrip = absent()
-    payload: AtLeastPayload = absent()
-    frames: AtLeastFrames = absent()
-    baseline: NoWorse = absent()
+    # ``LIMITS`` has the types of these.
+    throughput: Any = absent()
+    loss: Any = absent()
+    round_trip: Any = absent()
+    payload: Any = absent()
+    frames: Any = absent()
+    baseline: Any = absent()
     no: Forbidden = Field(
         default=None, description="Kinds of findings that must not occur; `warning`: any warning."
     )
 
     @model_validator(mode="after")
     def _something(self) -> ExpectBounds:
-        if not self.model_fields_set & {*_BOUNDS, "no"}:
-            raise ValueError(f"expects nothing: give one of {', '.join(_BOUNDS)} or `no`")
+        if not self.model_fields_set & {*LIMITS, "no"}:
+            raise ValueError(f"expects nothing: give one of {', '.join(LIMITS)} or `no`")
         return self
 
     def expectations(self, when: When, unless: When) -> tuple[Expectation, ...]:
         """One expectation per quantity, in the order of the fields, and one per kind of finding."""
         expects = partial(Expectation, when=when, unless=unless)
         made = []
-        for what, key in _BOUNDS.items():
+        for what in LIMITS:
             if what in self.model_fields_set:
-                limit, of = getattr(getattr(self, what), key)
-                made.append(expects(what=what, bound=_WORDS[key], limit=limit, of=of))
+                ((key, (limit, of)),) = getattr(self, what)
+                bound: Literal["at least", "at most"]
+                bound = "at least" if key == "at_least" else "at most"
+                made.append(expects(what=what, bound=bound, limit=limit, of=of))
         for word in self.no or ():
             made.append(expects(what="no", bound="at most", limit=0, of="findings", forbidden=word))
         return tuple(made)
-
-
-_BOUNDS: Mapping[What, str] = {
-    "throughput": "at_least",
-    "loss": "at_most",
-    "round_trip": "at_most",
-    "payload": "at_least",
-    "frames": "at_least",
-    "baseline": "no_worse_by",
-}
-_WORDS: Mapping[str, Literal["at least", "at most"]] = {
-    "at_least": "at least",
-    "at_most": "at most",
-    "no_worse_by": "at most",
-}
 
 
 WORDS_MOST, WORD_MOST_CHARACTERS = 64, 1000
