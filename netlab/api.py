@@ -62,6 +62,7 @@ def measure(
     ip_version: Literal[4, 6] | None = None,
     link: str | None = None,
     mtu: int = 1500,
+    overhead: int = 0,
     hosts: File | None = None,
     into: File | None = None,
     quiet: bool = False,
@@ -74,9 +75,10 @@ def measure(
     ``size``: message size in bytes, or as ``"64KiB"``. ``latency``: measure round trips instead of
     throughput. ``rate``: the rate to offer, such as ``"50Mbit"``. ``to``: a test address of the
     server.
-    ``link`` and ``mtu``: rate and MTU of the link, if the interfaces do not report them. ``into``:
-    the run folder, by default a new one in ``runs/``. Progress is printed on standard error, one
-    line per second, unless ``quiet``.
+    ``link`` and ``mtu``: rate and MTU of the link, if the interfaces do not report them;
+    ``overhead``: bytes that a tunnel adds to each packet. ``into``: the run folder, by default a
+    new one in ``runs/``. Progress is printed on standard error, one line per second, unless
+    ``quiet``.
 
     Raises ``UsageError`` for arguments that contradict each other or leave a choice open (such as
     several common networks), ``HostError`` if a host cannot be reached, ``LockedError`` if another
@@ -89,7 +91,7 @@ def measure(
         inventory=None if hosts is None else Path(hosts),
         to=to,
         ip_version=ip_version,
-        link=None if link is None else Link(_read(parse_rate, link), mtu),
+        link=None if link is None else Link(_read(parse_rate, link), mtu, overhead_bytes=overhead),
         protocol=protocol,
         message_bytes=_read(parse_bytes, size) if isinstance(size, str) else size,
         direction=direction,

@@ -8,7 +8,7 @@ bytes), RFC 768, RFC 9293, RFC 7323 (timestamps: 12 bytes of options in every se
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal
@@ -45,10 +45,23 @@ class Link:
     rate_bit_per_s: float
     """Bit rate of the line at layer 1, without the overhead of its line code."""
     mtu_bytes: int
+    """Of the interfaces that the tests use; through a tunnel, those of the tunnel."""
     vlan: bool = False
     """Whether frames carry an 802.1Q tag."""
     hops: int = 0
     """Routers between the hosts: a frame crosses ``hops`` + 1 cables, one after the other."""
+    overhead_bytes: int = 0
+    """Bytes that a tunnel adds to each IP packet, such as 60 (WireGuard over IPv4)."""
+
+    @property
+    def added_bytes(self) -> int:
+        """Bytes in each frame besides IP packet, header and FCS: of the tunnel and of the tag."""
+        return self.overhead_bytes + (TAG_BYTES if self.vlan else 0)
+
+    def content(self) -> dict[str, Any]:
+        """As data. A link without hops or overhead is written as before there were any."""
+        later = "hops", "overhead_bytes"
+        return {name: value for name, value in asdict(self).items() if value or name not in later}
 
 
 def ip_version_of(settings: Mapping[str, Any]) -> IpVersion:
@@ -63,14 +76,14 @@ def above_tolerance(*, imported: bool) -> float:
     return 0.002 if imported else 0.001
 
 
-def packet_wire_bytes(ip_packet_bytes: int, *, vlan: bool = False) -> int:
-    """Byte times for which an IP packet (header included) occupies the link, preamble and gap
-    included. Raises ValueError below 1 byte.
+def packet_wire_bytes(ip_packet_bytes: int) -> int:
+    """Byte times for which an IP packet (header included, and ``added_bytes`` of the ``Link``)
+    occupies the link, preamble and gap included. Raises ValueError below 1 byte.
     """
     if ip_packet_bytes < 1:
         raise ValueError(_("an IP packet of {size} bytes: it has at least 1", size=ip_packet_bytes))
-    around = HEADER_BYTES + (TAG_BYTES if vlan else 0) + FCS_BYTES
-    return PREAMBLE_BYTES + max(ip_packet_bytes + around, MIN_FRAME_BYTES) + GAP_BYTES
+    frame_bytes = max(HEADER_BYTES + ip_packet_bytes + FCS_BYTES, MIN_FRAME_BYTES)
+    return PREAMBLE_BYTES + frame_bytes + GAP_BYTES
 
 
 def fragments(message_bytes: int, *, mtu_bytes: int, ip_version: IpVersion = 4) -> tuple[int, ...]:
@@ -101,7 +114,8 @@ def fragments(message_bytes: int, *, mtu_bytes: int, ip_version: IpVersion = 4) 
 
 def best_udp_message(mtu_bytes: int, *, ip_version: IpVersion = 4) -> int:
     """The UDP message size with the highest throughput on a link, in bytes: one frame, or as many
-    full fragments as possible, which share a header but waste what is no multiple of 8 bytes.
+    full fragments as possible, which share a header but waste what is no multiple of 8 bytes. The
+    added bytes of a link do not change which one it is.
     """
     one_frame = mtu_bytes - IP_BYTES[ip_version] - UDP_BYTES
     header = IP_BYTES[ip_version] + FRAGMENT_HEADER_BYTES[ip_version]
@@ -135,14 +149,15 @@ def ceiling_share(
     ip_version: IpVersion = 4,
     timestamps: bool = True,
     mss_bytes: int | None = None,
-    vlan: bool = False,
+    added_bytes: int = 0,
 ) -> Fraction:
     """The most payload that a link can carry one way, as an exact share of its rate, 0 to 1.
 
     UDP: every message is its own datagram. TCP: all segments are full, so the message size does not
     matter; ``mss_bytes`` is the effective MSS (``tcpi_snd_mss``, without the 12 bytes of
-    timestamps), by default the largest that fits the MTU. Acknowledgements of data that flows the
-    other way are not counted: with data both ways the share is an upper bound.
+    timestamps), by default the largest that fits the MTU. ``added_bytes`` as in ``Link``; fragments
+    and segments fit the MTU without them. Acknowledgements of data that flows the other way are not
+    counted: with data both ways the share is an upper bound.
 
     Raises ValueError for sizes that the protocol or the MTU does not allow.
     """
@@ -150,13 +165,11 @@ def ceiling_share(
         raise ValueError(_("a message of {size} bytes carries no payload", size=message_bytes))
     if protocol == "UDP":
         packets = fragments(message_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version)
-        return Fraction(
-            message_bytes, sum(packet_wire_bytes(packet, vlan=vlan) for packet in packets)
-        )
+        return Fraction(message_bytes, sum(packet_wire_bytes(p + added_bytes) for p in packets))
     if protocol != "TCP":
         raise ValueError(f"{protocol}: neither TCP nor UDP")
     mss, headers = _segment(mss_bytes, mtu_bytes, ip_version=ip_version, timestamps=timestamps)
-    return Fraction(mss, packet_wire_bytes(mss + headers, vlan=vlan))
+    return Fraction(mss, packet_wire_bytes(mss + headers + added_bytes))
 
 
 _cached_share = lru_cache(maxsize=4096)(ceiling_share)
@@ -165,7 +178,7 @@ a long datagram has many fragments."""
 
 
 def ceiling_bit_per_s(
-    rate_bit_per_s: float,
+    link: Link,
     protocol: Protocol,
     message_bytes: int,
     mtu_bytes: int,
@@ -173,13 +186,12 @@ def ceiling_bit_per_s(
     ip_version: IpVersion = 4,
     timestamps: bool = True,
     mss_bytes: int | None = None,
-    vlan: bool = False,
 ) -> float:
-    """``ceiling_share`` of this rate, in bit/s. Raises ValueError as it does, and for a rate that
-    is not above 0.
+    """``ceiling_share`` of the link's rate, in bit/s, with an MTU of the path that may be below the
+    link's. Raises ValueError as it does, and for a rate that is not above 0.
     """
-    if rate_bit_per_s <= 0:
-        raise ValueError(f"a link of {rate_bit_per_s} bit/s carries nothing")
+    if link.rate_bit_per_s <= 0:
+        raise ValueError(f"a link of {link.rate_bit_per_s} bit/s carries nothing")
     share = _cached_share(
         protocol,
         message_bytes,
@@ -187,9 +199,9 @@ def ceiling_bit_per_s(
         ip_version=ip_version,
         timestamps=timestamps,
         mss_bytes=mss_bytes,
-        vlan=vlan,
+        added_bytes=link.added_bytes,
     )
-    return float(Fraction(rate_bit_per_s) * share)
+    return float(Fraction(link.rate_bit_per_s) * share)
 
 
 def packets(
@@ -214,28 +226,25 @@ def packets(
     return (*([headers + mss] * full_segments), *([headers + last] if last else []))
 
 
-def transfer_wire_bytes(packet_bytes: Sequence[int], *, vlan: bool = False, cables: int = 1) -> int:
+def transfer_wire_bytes(packet_bytes: Sequence[int], link: Link) -> int:
     """Byte times from the first bit of IP packets sent back to back to the arrival of the last bit.
 
-    The gap after the last frame does not count. Over several ``cables`` of one rate, a frame is
+    The gap after the last frame does not count. Over several cables of one rate, a frame is
     forwarded after it has arrived whole, so each further cable adds only the time of the first
     frame. The first frame is assumed to be the longest, as it is when a message is split.
-    Propagation delay is not included. Raises ValueError without a packet or a cable.
+    Propagation delay is not included. Raises ValueError without a packet.
     """
-    if not packet_bytes or cables < 1:
-        raise ValueError("there must be at least one packet and one cable")
-    wire = [packet_wire_bytes(size, vlan=vlan) for size in packet_bytes]
-    return sum(wire) - GAP_BYTES + (cables - 1) * (wire[0] - GAP_BYTES)
+    if not packet_bytes:
+        raise ValueError("there must be at least one packet")
+    wire = [packet_wire_bytes(size + link.added_bytes) for size in packet_bytes]
+    return sum(wire) - GAP_BYTES + link.hops * (wire[0] - GAP_BYTES)
 
 
-def transfer_floor_bytes(
-    packet_bytes: Sequence[int], *, vlan: bool = False, cables: int = 1
-) -> int:
+def transfer_floor_bytes(packet_bytes: Sequence[int], link: Link) -> int:
     """Lower bound of ``transfer_wire_bytes`` for these IP packets in any order: each further cable
     adds the time of the shortest frame, which may be the last one.
     """
-    shortest_first = sorted(packet_bytes)
-    return transfer_wire_bytes(shortest_first, vlan=vlan, cables=cables)
+    return transfer_wire_bytes(sorted(packet_bytes), link)
 
 
 def frames_per_s(rate_bit_per_s: float, frame_bytes: int) -> float:
@@ -246,13 +255,12 @@ def frames_per_s(rate_bit_per_s: float, frame_bytes: int) -> float:
     return float(Fraction(rate_bit_per_s) / (8 * (PREAMBLE_BYTES + frame_bytes + GAP_BYTES)))
 
 
-def udp_message_in_frame(frame_bytes: int, *, ip_version: IpVersion = 4, vlan: bool = False) -> int:
+def udp_message_in_frame(frame_bytes: int, *, ip_version: IpVersion = 4) -> int:
     """The UDP message size that fills a frame of this size (header and FCS included). Raises
     ValueError if the headers alone do not fit, such as IPv6 in 64 bytes (66 at least).
     """
     _check_frame(frame_bytes)
-    tag = TAG_BYTES if vlan else 0
-    least = HEADER_BYTES + tag + FCS_BYTES + IP_BYTES[ip_version] + UDP_BYTES
+    least = HEADER_BYTES + FCS_BYTES + IP_BYTES[ip_version] + UDP_BYTES
     if frame_bytes < least:
         raise ValueError(
             f"a frame of {frame_bytes} bytes has no room for IPv{ip_version} and UDP; "

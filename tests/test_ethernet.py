@@ -12,6 +12,7 @@ from netlab.ethernet import (
     IP_BYTES,
     MAX_DATAGRAM_BYTES,
     IpVersion,
+    Link,
     Protocol,
     above_tolerance,
     best_udp_message,
@@ -32,23 +33,29 @@ mtus = st.integers(1280, 16000)
 
 
 @pytest.mark.parametrize(
-    ("mtu", "ip_version", "vlan", "timestamps", "percent"),
+    ("mtu", "ip_version", "added_bytes", "timestamps", "percent"),
     [
-        (1500, 4, False, True, "94.148"),
-        (1500, 4, False, False, "94.928"),
-        (1500, 6, False, True, "92.848"),
-        (1500, 6, False, False, "93.628"),
-        (1500, 4, True, True, "93.904"),
-        (1500, 4, True, False, "94.682"),
-        (9000, 4, False, True, "99.004"),
-        (9000, 4, False, False, "99.137"),
+        (1500, 4, 0, True, "94.148"),
+        (1500, 4, 0, False, "94.928"),
+        (1500, 6, 0, True, "92.848"),
+        (1500, 6, 0, False, "93.628"),
+        (1500, 4, 4, True, "93.904"),
+        (1500, 4, 4, False, "94.682"),
+        (9000, 4, 0, True, "99.004"),
+        (9000, 4, 0, False, "99.137"),
+        # WireGuard over IPv4: 1420 - 52 bytes of payload in 1420 + 60 + 38.
+        (1420, 4, 60, True, "90.119"),
+        # VXLAN over IPv4: 1450 - 52 bytes of payload in 1450 + 50 + 38.
+        (1450, 4, 50, True, "90.897"),
+        # GRE over IPv4 behind a tag: 1476 - 52 bytes of payload in 1476 + 24 + 4 + 38.
+        (1476, 4, 28, True, "92.348"),
     ],
 )
 def test_the_tcp_wire_ceiling_is_the_documented_share_of_the_link_rate(
-    mtu: int, ip_version: IpVersion, vlan: bool, timestamps: bool, percent: str
+    mtu: int, ip_version: IpVersion, added_bytes: int, timestamps: bool, percent: str
 ) -> None:
     share = ceiling_share(
-        "TCP", 65536, mtu, ip_version=ip_version, vlan=vlan, timestamps=timestamps
+        "TCP", 65536, mtu, ip_version=ip_version, added_bytes=added_bytes, timestamps=timestamps
     )
     assert f"{float(100 * share):.3f}" == percent
 
@@ -88,6 +95,7 @@ def test_the_udp_wire_ceiling_and_the_number_of_fragments_are_the_documented_one
     versions,
     st.booleans(),
     st.booleans(),
+    st.integers(0, 200),
     st.none() | st.integers(1, 1200),
     st.integers(1, 10**11),
 )
@@ -98,6 +106,7 @@ def test_the_wire_ceiling_equals_the_exact_ceiling_share_times_the_link_rate(
     ip_version: IpVersion,
     timestamps: bool,
     vlan: bool,
+    overhead: int,
     mss: int | None,
     rate: int,
 ) -> None:
@@ -108,24 +117,24 @@ def test_the_wire_ceiling_equals_the_exact_ceiling_share_times_the_link_rate(
         ip_version=ip_version,
         timestamps=timestamps,
         mss_bytes=mss,
-        vlan=vlan,
+        added_bytes=overhead + (4 if vlan else 0),
     )
     ceiling = ceiling_bit_per_s(
-        rate,
+        Link(rate, mtu, vlan, overhead_bytes=overhead),
         protocol,
         message,
         mtu,
         ip_version=ip_version,
         timestamps=timestamps,
         mss_bytes=mss,
-        vlan=vlan,
     )
     assert ceiling == float(rate * share)
 
 
 def test_framing_defaults_are_ipv4_tcp_timestamps_and_no_vlan_tag() -> None:
-    assert ceiling_bit_per_s(100e6, "TCP", 64, 1500) == float(100_000_000 * Fraction(1448, 1538))
-    assert ceiling_bit_per_s(100e6, "UDP", 1472, 1500) == float(100_000_000 * Fraction(1472, 1538))
+    link = Link(100e6, 1500)
+    assert ceiling_bit_per_s(link, "TCP", 64, 1500) == float(100_000_000 * Fraction(1448, 1538))
+    assert ceiling_bit_per_s(link, "UDP", 1472, 1500) == float(100_000_000 * Fraction(1472, 1538))
     assert udp_message_in_frame(1518) == 1472
     assert mss_of(1500) == 1448
     assert fragments(1472, mtu_bytes=1500) == (1500,)
@@ -154,10 +163,7 @@ def test_framing_accepts_the_smallest_and_largest_sizes_that_the_standards_allow
         ceiling_share("TCP", 1, 1500, mss_bytes=0)
     with pytest.raises(ValueError, match="carries 0 to 65507"):
         fragments(-1, mtu_bytes=1500)
-    assert udp_message_in_frame(70, ip_version=6, vlan=True) == 0
-    with pytest.raises(ValueError, match="at least 70 bytes"):
-        udp_message_in_frame(69, ip_version=6, vlan=True)
-    assert ceiling_bit_per_s(1, "UDP", 1, 1500) == 1 / 84
+    assert ceiling_bit_per_s(Link(1, 1500), "UDP", 1, 1500) == 1 / 84
 
 
 def test_the_tolerance_above_the_wire_ceiling_is_0_1_percent_and_for_imports_0_2_percent() -> None:
@@ -188,7 +194,6 @@ def test_the_largest_udp_message_in_a_frame_leaves_room_for_headers_and_fcs() ->
     assert udp_message_in_frame(64) == 18
     assert udp_message_in_frame(1518) == 1472
     assert udp_message_in_frame(66, ip_version=6) == 0
-    assert udp_message_in_frame(1522, vlan=True) == 1472
 
 
 def test_a_64_byte_frame_is_refused_for_udp_over_ipv6() -> None:
@@ -196,11 +201,31 @@ def test_a_64_byte_frame_is_refused_for_udp_over_ipv6() -> None:
         udp_message_in_frame(64, ip_version=6)
 
 
-def test_short_packets_are_padded_on_the_wire_and_a_vlan_tag_replaces_padding() -> None:
+def test_short_packets_are_padded_on_the_wire_and_tag_or_tunnel_replace_padding() -> None:
     assert packet_wire_bytes(1) == packet_wire_bytes(46) == 84
     assert packet_wire_bytes(47) == 85
-    assert packet_wire_bytes(1, vlan=True) == packet_wire_bytes(42, vlan=True) == 84
-    assert (packet_wire_bytes(1500), packet_wire_bytes(1500, vlan=True)) == (1538, 1542)
+    assert packet_wire_bytes(1500) == 1538
+    # A message of 1 byte is a packet of 29: 17 bytes of padding, 13 beside a tag, none in a tunnel.
+    for added_bytes, wire in ((0, 84), (4, 84), (17, 84), (18, 85), (60, 29 + 60 + 38)):
+        assert ceiling_share("UDP", 1, 1500, added_bytes=added_bytes) == Fraction(1, wire)
+
+
+def test_fragments_in_a_tunnel_fit_its_mtu_and_each_costs_the_overhead() -> None:
+    """WireGuard over IPv6: IP 40, UDP 8, its own header 16, its tag 16 (whitepaper, 5.4.6)."""
+    # 1420 - 20 = 1400 bytes a fragment: 1400 of the message's 1408, and 8.
+    share = ceiling_share("UDP", 1400, 1420, added_bytes=80)
+    assert share == Fraction(1400, (1420 + 80 + 38) + (28 + 80 + 38))
+    assert ceiling_share("UDP", 1392, 1420, added_bytes=80) == Fraction(1392, 1420 + 80 + 38)
+
+
+def test_a_link_without_hops_or_overhead_is_written_as_before_there_were_any() -> None:
+    plain = {"rate_bit_per_s": 1e9, "mtu_bytes": 1500, "vlan": False}
+    assert Link(1e9, 1500).content() == plain
+    of_tunnel = Link(1e9, 1420, True, 2, 60)
+    assert of_tunnel.content() == {
+        **plain, "mtu_bytes": 1420, "vlan": True, "hops": 2, "overhead_bytes": 60
+    }  # fmt: skip
+    assert of_tunnel.added_bytes == 64
 
 
 @pytest.mark.parametrize(
@@ -226,7 +251,7 @@ def test_empty_packets_and_links_without_a_rate_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         packet_wire_bytes(0)
     with pytest.raises(ValueError, match="carries nothing"):
-        ceiling_bit_per_s(0, "UDP", 64, 1500)
+        ceiling_bit_per_s(Link(0, 1500), "UDP", 64, 1500)
 
 
 @given(st.integers(1, 65507), mtus, versions)
@@ -247,24 +272,31 @@ def test_fragments_carry_the_whole_message_within_the_mtu(
     assert message + 8 + IP_BYTES[ip_version] > mtu
 
 
-@given(st.integers(1, 65507), mtus, versions, st.booleans())
+@given(st.integers(1, 65507), mtus, versions, st.integers(0, 200))
 def test_every_wire_ceiling_is_below_the_link_rate(
-    message: int, mtu: int, ip_version: IpVersion, vlan: bool
+    message: int, mtu: int, ip_version: IpVersion, added_bytes: int
 ) -> None:
     protocols: tuple[Protocol, ...] = ("TCP", "UDP")
     for protocol in protocols:
-        share = ceiling_share(protocol, message, mtu, ip_version=ip_version, vlan=vlan)
+        share = ceiling_share(
+            protocol, message, mtu, ip_version=ip_version, added_bytes=added_bytes
+        )
         assert 0 < share < 1
 
 
-@given(mtus, versions, st.booleans())
-def test_tcp_timestamps_ipv6_headers_and_vlan_tags_never_raise_the_wire_ceiling(
-    mtu: int, ip_version: IpVersion, vlan: bool
+@given(mtus, versions, st.integers(0, 200))
+def test_tcp_timestamps_ipv6_headers_tags_and_tunnels_never_raise_the_wire_ceiling(
+    mtu: int, ip_version: IpVersion, added: int
 ) -> None:
-    with_timestamps = ceiling_share("TCP", 1, mtu, ip_version=ip_version, vlan=vlan)
-    without = ceiling_share("TCP", 1, mtu, ip_version=ip_version, vlan=vlan, timestamps=False)
+    with_timestamps, without = (
+        ceiling_share(
+            "TCP", 1, mtu, ip_version=ip_version, added_bytes=added, timestamps=timestamps
+        )
+        for timestamps in (True, False)
+    )
     assert with_timestamps < without
-    assert ceiling_share("TCP", 1, mtu, ip_version=ip_version, vlan=True) <= with_timestamps
+    more = ceiling_share("TCP", 1, mtu, ip_version=ip_version, added_bytes=added + 1)
+    assert more < with_timestamps
     assert ceiling_share("TCP", 1, mtu, ip_version=6) < ceiling_share("TCP", 1, mtu, ip_version=4)
     assert mss_of(mtu, ip_version=4) - mss_of(mtu, ip_version=6) == 20
 
@@ -331,18 +363,19 @@ def test_tcp_packets_use_the_effective_mss_and_an_impossible_mss_is_refused() ->
 
 
 def test_transfer_time_excludes_the_last_gap_and_each_further_cable_adds_one_frame() -> None:
-    assert transfer_wire_bytes([1500]) == 1526
-    assert transfer_wire_bytes([46]) == 72
-    assert transfer_wire_bytes([46], vlan=True) == 76
-    assert transfer_wire_bytes([1500], cables=2) == 2 * 1526
-    assert transfer_wire_bytes([1500, 21], cables=2) == 1538 + 72 + 1526
+    link, routed = Link(1e8, 1500), Link(1e8, 1500, hops=1)
+    assert transfer_wire_bytes([1500], link) == 1526
+    assert transfer_wire_bytes([46], link) == 72
+    assert transfer_wire_bytes([46], Link(1e8, 1500, vlan=True)) == 76
+    assert transfer_wire_bytes([46], Link(1e8, 1420, overhead_bytes=60)) == 8 + 14 + 106 + 4
+    assert transfer_wire_bytes([1500], routed) == 2 * 1526
+    assert transfer_wire_bytes([1500, 21], routed) == 1538 + 72 + 1526
     # At least, the shortest frame is the last.
-    assert transfer_floor_bytes([1500, 21]) == 1538 + 72
-    assert transfer_floor_bytes([1500, 21], cables=2) == 1538 + 72 + 72
-    for packet_bytes, cables in (([], 1), ([1500], 0)):
-        for time_of in (transfer_wire_bytes, transfer_floor_bytes):
-            with pytest.raises(ValueError, match="at least one packet and one cable"):
-                time_of(packet_bytes, cables=cables)
+    assert transfer_floor_bytes([1500, 21], link) == 1538 + 72
+    assert transfer_floor_bytes([1500, 21], routed) == 1538 + 72 + 72
+    for time_of in (transfer_wire_bytes, transfer_floor_bytes):
+        with pytest.raises(ValueError, match="at least one packet"):
+            time_of([], link)
 
 
 @given(st.lists(st.integers(28, 1500), min_size=1, max_size=8), st.integers(1, 4))
@@ -358,14 +391,16 @@ def test_transfer_time_over_cables_equals_a_simulation_of_store_and_forward(
             start = max(free, arrived[index])
             arrived[index] = start + wire - 12
             free = start + wire
-    assert transfer_wire_bytes(sizes, cables=cables) == arrived[-1]
+    assert transfer_wire_bytes(sizes, Link(1e8, 1500, hops=cables - 1)) == arrived[-1]
 
 
-@given(mtus, versions, st.integers(1, 65000))
+@given(mtus, versions, st.integers(1, 65000), st.integers(0, 1000))
 def test_no_udp_message_size_has_a_higher_wire_ceiling_than_the_best_message_size(
-    mtu: int, version: IpVersion, message: int
+    mtu: int, version: IpVersion, message: int, added: int
 ) -> None:
     best = best_udp_message(mtu, ip_version=version)
-    assert ceiling_share("UDP", message, mtu, ip_version=version) <= ceiling_share(
-        "UDP", best, mtu, ip_version=version
+    of_any, of_best = (
+        ceiling_share("UDP", size, mtu, ip_version=version, added_bytes=added)
+        for size in (message, best)
     )
+    assert of_any <= of_best

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.stage import ROOT, Verdict, finish, netlab
 from netlab import lab
-from netlab.ethernet import ceiling_bit_per_s
+from netlab.ethernet import Link, ceiling_bit_per_s
 from netlab.experiment.hosts import every_pairing, role_of, roles_of
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import parts_of
@@ -111,7 +111,7 @@ def _most(reading: Record) -> float:
     networks = {role.network for role in roles_of(reading.pairing)}
     rate = RATES_BIT_PER_S["second" if "second" in networks else "test"]
     # A UDP message that fills its frame has the largest share of payload.
-    return 1.002 * ceiling_bit_per_s(rate, "UDP", 1472, 1500)
+    return 1.002 * ceiling_bit_per_s(Link(rate, 1500), "UDP", 1472, 1500)
 
 
 def main() -> int:

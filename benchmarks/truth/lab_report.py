@@ -17,13 +17,14 @@ from typing import Any
 
 from benchmarks.stage import LAB_REPORT, ROOT, Verdict, a_lab, finish, netlab, run_words
 from netlab import load
-from netlab.ethernet import ceiling_bit_per_s
+from netlab.ethernet import Link, ceiling_bit_per_s
 from netlab.lab import LabState
 
 Cell = tuple[str, int, int]
 """Protocol, message bytes, socket buffer bytes."""
 
 RATE_BIT_PER_S, MTU_BYTES = 100e6, 1500
+LINK = Link(RATE_BIT_PER_S, MTU_BYTES)
 CELLS = 104
 IMPOSSIBLE: set[Cell] = {("UDP", 64512, kib * 1024) for kib in (16, 20, 24, 28, 32)}
 LARGE: dict[Cell, float] = {("TCP", 65536, 65536): 94.148, ("UDP", 64512, 65536): 96.183}
@@ -136,7 +137,7 @@ def median_of_repeats(cell: Cell, values: list[float]) -> Verdict:
 
 def small_datagrams(rows: Mapping[Cell, Mapping[str, Any]]) -> Verdict:
     """UDP with 64 bytes at every buffer size, as a share of what the wire can carry."""
-    ceiling = ceiling_bit_per_s(RATE_BIT_PER_S, "UDP", 64, MTU_BYTES) / 1e6
+    ceiling = ceiling_bit_per_s(LINK, "UDP", 64, MTU_BYTES) / 1e6
     shares = [
         value / ceiling
         for cell, row in rows.items()
@@ -192,9 +193,9 @@ def never_above_the_wire(
 def ceiling_of(cell: Cell, row: Mapping[str, Any]) -> float:
     """The highest payload rate of the wire in bit/s; for TCP with the connection's segment size."""
     if cell[0] == "UDP":
-        return ceiling_bit_per_s(RATE_BIT_PER_S, "UDP", cell[1], MTU_BYTES)
+        return ceiling_bit_per_s(LINK, "UDP", cell[1], MTU_BYTES)
     return ceiling_bit_per_s(
-        RATE_BIT_PER_S,
+        LINK,
         "TCP",
         cell[1],
         MTU_BYTES,

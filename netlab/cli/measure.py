@@ -69,6 +69,7 @@ def _cpus(text: str) -> dict[str, str]:
 @click.option("--ipv6", is_flag=True, help="Over IPv6.  [default: IPv4 where both have it]")
 @options.link_option("what the interfaces report")
 @options.mtu_option("with --link 1500")
+@options.overhead_option()
 @options.hosts_option("lab.yaml, if it exists")
 @options.into_option("a new one in runs/")
 @click.option("--print-matrix", is_flag=True, help="Print the matrix and measure nothing.")
@@ -83,6 +84,7 @@ def measure(
     to: IPv4Address | IPv6Address | None,
     link: float | None,
     mtu: int | None,
+    overhead: int,
     **asked: Any,
 ) -> None:
     """Measure from CLIENT to SERVER, and report its bottleneck.
@@ -95,13 +97,13 @@ def measure(
     from netlab.runner import two_hosts
     from netlab.runner.ending import interruptible
 
-    if mtu is not None and link is None:
-        raise UsageError("--mtu describes the link: give its rate with --link RATE as well")
+    if link is None and (mtu is not None or overhead):
+        raise UsageError("--mtu and --overhead describe the link: give its rate with --link too")
     question = _question(
         hosts=[name for name in (server, client) if name is not None],
         inventory=hosts or (options.INVENTORY if options.INVENTORY.exists() else None),
         ip_version=6 if ipv6 else None,
-        link=None if link is None else Link(link, mtu or 1500),
+        link=None if link is None else Link(link, mtu or 1500, overhead_bytes=overhead),
         to=None if to is None else str(to),
         **asked,
     )

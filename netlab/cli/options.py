@@ -152,6 +152,13 @@ def mtu_option(words: str = "") -> Callable[[Decorated], Decorated]:
     return click.option("--mtu", type=click.IntRange(68, 65535), help=help_, **shown)
 
 
+def overhead_option() -> Callable[[Decorated], Decorated]:
+    """The option ``--overhead`` of a link through a tunnel, in bytes."""
+    help_ = "Bytes that a tunnel adds to each packet, such as 60 (WireGuard)."
+    sizes = click.IntRange(0, 1000)
+    return click.option("--overhead", metavar="BYTES", type=sizes, default=0, help=help_)
+
+
 def format_option(*forms: str) -> Callable[[Decorated], Decorated]:
     """The option ``--format``; the first form is the default."""
     return click.option(

@@ -53,11 +53,13 @@ class _ImportGroup(click.Group):
             return None
         chosen = importer(cmd_name)
 
-        def run(into: Path | None, link: float | None, mtu: int, **context: Any) -> None:
+        def run(
+            into: Path | None, link: float | None, mtu: int, overhead: int, **context: Any
+        ) -> None:
             from netlab.ethernet import Link
 
             source = context.pop("files") if chosen.is_of_files else context.pop("table")
-            cable = None if link is None else Link(link, mtu)
+            cable = None if link is None else Link(link, mtu, overhead_bytes=overhead)
             first: Path = source[0] if chosen.is_of_files else source
             into = into or Path("runs") / (first.stem or cmd_name)
             from netlab.report import make_report
@@ -74,6 +76,7 @@ class _ImportGroup(click.Group):
             click.option("--title", help="Title of the run.  [default: the file's name]"),
             options.link_option(default=rate, show_default=not chosen.is_of_files),
             options.mtu_option(),
+            options.overhead_option(),
             click.option("--facts", type=options.FILE, metavar="FILE", help=facts),
             *map(_option, chosen.options),
         ]

@@ -353,6 +353,7 @@ _LINK_WORDS: Mapping[str, Callable[[Link], str]] = {
     "rate": lambda link: format_rate(link.rate_bit_per_s),
     "MTU": lambda link: f"{link.mtu_bytes} B",
     "VLAN tag": lambda link: "yes" if link.vlan else "no",
+    "overhead": lambda link: f"{link.overhead_bytes} B",
     "hops": lambda link: str(link.hops),
 }
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from netlab import ethernet
 from netlab.config.document import (
     Document,
     KeyPath,
@@ -32,8 +33,6 @@ from netlab.experiment.variants import every_level, largest_mtu
 from netlab.kinds import DEFAULTS_OF, EXCLUSIVE, FIELDS, KINDS, NEEDED, ONLY_OF_TCP, ONLY_OF_UDP
 from netlab.trial.settings import Level
 
-FRAMING_BYTES = 18
-"""Bytes of a frame besides its packet: header 14, FCS 4 (IEEE 802.3)."""
 MAX_CELLS = 100_000
 """Maximum number of cells in a matrix; at 1 s each they take more than a day."""
 MAX_TRIALS = 1_000_000
@@ -116,7 +115,8 @@ def too_long_frames(
     """Faults: searches with frames longer than the link's MTU plus header and FCS."""
     if model.link is None:
         return
-    most = model.link.mtu + FRAMING_BYTES + (4 if model.link.vlan else 0)
+    tag = ethernet.TAG_BYTES if model.link.vlan else 0
+    most = model.link.mtu + ethernet.HEADER_BYTES + tag + ethernet.FCS_BYTES
     for index, layer in enumerate(layers):
         sizes = [size for size in levels_of(layer.get("frame_size")) if isinstance(size, int)]
         too_long = [size for size in sizes if size > most]

@@ -265,7 +265,7 @@ def _known_expectations(
 
 def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scale: float) -> Matrix:
     of, goal = model.link, model.target
-    link = None if of is None else Link(of.rate, of.mtu, of.vlan, of.hops)
+    link = None if of is None else Link(of.rate, of.mtu, of.vlan, of.hops, of.overhead)
     target = None if goal is None else LongPath(goal.rtt, goal.rate)
     until = None if model.until is None else StopRule(**model.until.model_dump())
     content = _content(model, link, until, grids, scale)
@@ -331,13 +331,7 @@ def _content(
 ) -> dict[str, Any]:
     """The data that identify a matrix. A section that the matrix lacks has no key here."""
     content: dict[str, Any] = {
-        "link": link
-        and {
-            "rate_bit_per_s": link.rate_bit_per_s,
-            "mtu_bytes": link.mtu_bytes,
-            "vlan": link.vlan,
-            **({"hops": link.hops} if link.hops else {}),
-        },
+        "link": link and link.content(),
         "pairings": sorted(model.pairing_names),
         "tests": sorted((_test_content(grid) for grid in grids), key=_canonical),
         "repeats": checks.most_repeats(model),

@@ -237,12 +237,8 @@ class LinkSection(Section):
     rate: Rate
     mtu: int = Field(default=1500, ge=68, le=65535, description="Bytes of an IP packet.")
     vlan: bool = Field(default=False, description="Whether frames carry an 802.1Q tag.")
-    hops: int = Field(
-        default=0,
-        ge=0,
-        le=32,
-        description="Routers between the hosts: each receives a whole frame, then sends it.",
-    )
+    hops: int = Field(default=0, ge=0, le=32, description="Store-and-forward routers in between.")
+    overhead: int = Field(default=0, ge=0, le=1000, description="Bytes of a tunnel per packet.")
 
 
 class TargetSection(Section):

@@ -151,13 +151,12 @@ def above_any(series: Iterable[Series], link: Link | None, *, imported: bool) ->
             continue
         version = ethernet.ip_version_of(one_series.points[0].settings)
         highest = ethernet.ceiling_bit_per_s(
-            link.rate_bit_per_s,
+            link,
             "TCP" if group.protocol == "TCP" else "UDP",
             ethernet.best_udp_message(link.mtu_bytes, ip_version=version),
             link.mtu_bytes,
             ip_version=version,
             timestamps=False,
-            vlan=link.vlan,
         )
         wired = [point for point in one_series.measured if not point.same_host]
         above = [point for point in wired if _middle(point) > highest * (1 + tolerance)]

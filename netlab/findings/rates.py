@@ -36,18 +36,18 @@ class Framing:
 
     payload_bytes: int
     packets: tuple[int, ...]
-    """Sizes of the message's IP packets, headers included."""
+    """Sizes of the message's IP packets on the cable, headers (and a tunnel's) included."""
     vlan: bool
     link_rate_bit_per_s: float
 
     def counted_bytes(self, accounting: Accounting) -> int:
         """The bytes that a bottleneck with this accounting counts for the message."""
+        tag = ethernet.TAG_BYTES if self.vlan else 0
         if accounting is Accounting.WIRE:
-            return sum(ethernet.packet_wire_bytes(size, vlan=self.vlan) for size in self.packets)
+            return sum(ethernet.packet_wire_bytes(size + tag) for size in self.packets)
         if accounting is Accounting.PACKET:
             return sum(self.packets)
-        header_bytes = ethernet.HEADER_BYTES + (ethernet.TAG_BYTES if self.vlan else 0)
-        headed = [size + header_bytes for size in self.packets]
+        headed = [size + ethernet.HEADER_BYTES + tag for size in self.packets]
         if accounting is Accounting.HEADED:
             return sum(headed)
         return sum(max(size + ethernet.FCS_BYTES, ethernet.MIN_FRAME_BYTES) for size in headed)
@@ -147,6 +147,7 @@ def framing_of(
         largest = ethernet.mss_of(link.mtu_bytes, ip_version=version, timestamps=timestamps)
         size = largest if flow.mss_bytes is None else min(flow.mss_bytes, largest)
         packets = (size + link.mtu_bytes - largest,)
+    packets = tuple(packet + link.overhead_bytes for packet in packets)
     rate = link.rate_bit_per_s
     return Framing(payload_bytes=size, packets=packets, vlan=link.vlan, link_rate_bit_per_s=rate)
 

@@ -187,7 +187,7 @@ def floor_ns(trial: TripTrial, test: str, link: Link) -> float | None:
     for packet_bytes in packet_lists:
         if packet_bytes is None:
             return None
-        total_bytes += transfer_floor_bytes(packet_bytes, vlan=link.vlan, cables=link.hops + 1)
+        total_bytes += transfer_floor_bytes(packet_bytes, link)
     return 8e9 * total_bytes / link.rate_bit_per_s
 
 

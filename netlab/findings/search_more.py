@@ -479,9 +479,6 @@ def _ceiling(record: Record, message_bytes: int, link: Link | None) -> float | N
     if link is None or way is None or way.path_mtu_bytes is None:
         return None
     version, mtu_bytes = ip_version_of(record.settings), min(way.path_mtu_bytes, link.mtu_bytes)
-    rate, vlan = link.rate_bit_per_s, link.vlan
     with suppress(ValueError):
-        return ceiling_bit_per_s(
-            rate, "UDP", message_bytes, mtu_bytes, ip_version=version, vlan=vlan
-        )
+        return ceiling_bit_per_s(link, "UDP", message_bytes, mtu_bytes, ip_version=version)
     return None

@@ -304,7 +304,8 @@ def others_of(
         wire = other_bytes + AROUND_BYTES * frames
         if own.frames:
             own_bytes = round((own.payload + own.header) / own.frames - ethernet.HEADER_BYTES)
-            wire += own.frames * ethernet.packet_wire_bytes(max(1, own_bytes), vlan=link.vlan)
+            own_wire = ethernet.packet_wire_bytes(max(1, own_bytes) + link.added_bytes)
+            wire += own.frames * own_wire
         share = 8 * wire / window_s / link.rate_bit_per_s
         # On a full link, other traffic displaces as many of our frames as it has frames itself. So
         # our lost messages do not show that the excess is our own traffic.
@@ -430,11 +431,13 @@ def _own_of(record: Record, words: EndWords, *, receiving: bool) -> OwnBytes | N
 
 def _certain_bytes(counts: _Counted, own: OwnBytes, link: Link) -> float:
     """The bytes that are certainly not part of ``own``; 0 if they are too few to be reported."""
-    certain = counts.bytes - own.most - counts.control_bytes
+    # The interface of a tunnel may count what the tunnel adds to each packet.
+    most = own.most + own.frames * link.overhead_bytes
+    certain = counts.bytes - most - counts.control_bytes
     least = max(
         OF_LINK * link.rate_bit_per_s * counts.window_s / 8,
-        OF_OWN * own.most,
-        STEPS * own.most * counts.step_s / counts.window_s,
+        OF_OWN * most,
+        STEPS * most * counts.step_s / counts.window_s,
     )
     return certain if certain > least else 0.0
 

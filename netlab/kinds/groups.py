@@ -89,22 +89,16 @@ def on_cable_s(setup: MessageTest, message_bytes: int, link: Link, *, alone: boo
 
     ``alone``: TCP sends the message in segments of its own.
     """
-    mtu_bytes, vlan = link.mtu_bytes, link.vlan
+    mtu_bytes, version = link.mtu_bytes, setup.ip_version
     try:
-        if setup.protocol == "UDP":
-            packets = ethernet.fragments(
-                message_bytes, mtu_bytes=mtu_bytes, ip_version=setup.ip_version
-            )
-        else:
-            mss = ethernet.mss_of(mtu_bytes, ip_version=setup.ip_version)
-            full_segments, last = divmod(message_bytes, mss)
-            packets = (*[mtu_bytes] * full_segments, *([mtu_bytes - mss + last] if last else []))
+        packets = ethernet.packets(setup.protocol, message_bytes, mtu_bytes, ip_version=version)
     except ValueError:
         return None
-    on_wire: float = sum(ethernet.packet_wire_bytes(packet, vlan=vlan) for packet in packets)
+    on_wire: float = sum(ethernet.packet_wire_bytes(size + link.added_bytes) for size in packets)
     if setup.protocol != "UDP" and not alone:
         # TCP cuts a stream into full segments, independent of its messages.
-        on_wire = ethernet.packet_wire_bytes(mtu_bytes, vlan=vlan) * (message_bytes / mss)
+        full_bytes = ethernet.packet_wire_bytes(mtu_bytes + link.added_bytes)
+        on_wire = full_bytes * (message_bytes / ethernet.mss_of(mtu_bytes, ip_version=version))
     return 8 * on_wire / link.rate_bit_per_s
 
 

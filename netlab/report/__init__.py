@@ -209,8 +209,8 @@ class Report:
         """The Markdown and LaTeX files. ``charts``: those of the tables of throughput; the charts
         of the parts are in ``parts``. All are in the report's language.
         """
-        from netlab.report.page import link_words
         from netlab.report.write import latex, text, utf8
+        from netlab.results.labels import link_words
 
         title, worded, lines = self.run.plan.title, self.wording, self.first_lines
         answer = lines.answer

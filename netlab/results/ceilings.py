@@ -78,14 +78,13 @@ def flow_ceiling(
             )
         most = ethernet.mss_of(mtu_bytes, ip_version=ip_version, timestamps=timestamps)
         return ethernet.ceiling_bit_per_s(
-            link.rate_bit_per_s,
+            link,
             "UDP" if settings.get("protocol") == "UDP" else "TCP",
             size,
             mtu_bytes,
             ip_version=ip_version,
             timestamps=timestamps,
             mss_bytes=mss_bytes if mss_bytes is not None and mss_bytes <= most else None,
-            vlan=link.vlan,
         )
     except ValueError:
         return None

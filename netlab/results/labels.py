@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from netlab.ethernet import Link
 from netlab.experiment.hosts import OS_NAMES, is_by_name, labels_of
 from netlab.kinds import KINDS, ROWS
-from netlab.messages import _, joined
+from netlab.messages import _, counted, joined
 from netlab.stats import rounded
 from netlab.trial.record import Value
 from netlab.trial.settings import NOT_SET
@@ -103,3 +104,22 @@ def as_words(value: object) -> str:
     if isinstance(value, list | tuple):
         return joined(", ", map(as_words, value)) or "–"
     return "–" if value is None or value == "" else str(value)
+
+
+def link_words(link: Link | None) -> str:
+    """The link in words: ``100 Mbit/s, MTU 1500 bytes``, or ``not stated``."""
+    if link is None:
+        return _("not stated")
+    parts = [
+        format_rate(link.rate_bit_per_s),
+        _("MTU {size} bytes", size=link.mtu_bytes),
+        *([_("with a VLAN tag")] if link.vlan else []),
+        *([_("{n} bytes of a tunnel", n=link.overhead_bytes)] if link.overhead_bytes else []),
+    ]
+    if link.hops:
+        parts.append(
+            counted(
+                "{number} router between the hosts", "{number} routers between the hosts", link.hops
+            )
+        )
+    return joined(", ", parts)

@@ -28,6 +28,7 @@ from netlab.experiment.variants import KNOWN, Variants, Words
 from netlab.findings.catalogue import expect_words
 from netlab.kinds import RoundTrip, Setup, Stream
 from netlab.measurement.ends import address_of, is_common, lead_s
+from netlab.results.labels import link_words
 from netlab.runner.options import Possible, chosen_of, possible_of
 from netlab.runner.progress import OVERHEAD_S
 from netlab.terminal import table_lines
@@ -369,10 +370,7 @@ def plan_text(plan: Planned, *, with_cells: bool = False, width: int | None = No
         scale = units.plain_figures(matrix.scale)
         lines += ["", f"Scaled: every `count` is multiplied by {scale} (at least 1)"]
     if link is not None:
-        tag = ", 802.1Q tag" if link.vlan else ""
-        hops = f", {units.many(link.hops, 'router')} between the hosts" if link.hops else ""
-        rate = units.format_rate(link.rate_bit_per_s)
-        lines += ["", f"Link: {rate}, MTU {link.mtu_bytes}{tag}{hops}"]
+        lines += ["", f"Link: {link_words(link)}"]
     lines.append("")
     if plan.shortfall:
         lines += [f"{plan.shortfall}; their cells stay pending (--strict refuses the run)", ""]

@@ -221,6 +221,8 @@ def matrix_text(
         **({} if ip_version == 4 else {"ip": ip_version}),
     }
     rates = link and {"rate": round(link.rate_bit_per_s), "mtu": link.mtu_bytes}
+    if rates and link and link.overhead_bytes:
+        rates["overhead"] = link.overhead_bytes
     lines = [
         f"title: {flow(f'{question.what}, {question.protocol}, {between}')}",
         "hosts:",
@@ -237,7 +239,7 @@ def matrix_text(
 HERE = "here"
 NETWORK = "test"
 """The network that tests use by default."""
-VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "virtio_net", "bonding"})
+VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "virtio_net", "bonding", "vxlan"})
 """Drivers of virtual interfaces: the speed that they report is not the rate of a real link."""
 
 MOST_MTU_BYTES = 9216

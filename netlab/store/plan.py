@@ -113,10 +113,6 @@ class PlannedTrials(Container[object]):
 
 def to_text(plan: Plan, created_at: str) -> str:
     """The plan as run.json: everything except the matrix's text, with a checksum."""
-    link = None
-    if plan.link is not None:
-        # A link without hops is written as before there were hops.
-        link = {name: value for name, value in asdict(plan.link).items() if name != "hops" or value}
     header: dict[str, Any] = {
         "format": _FORMAT,
         "schema": SCHEMA,
@@ -126,7 +122,7 @@ def to_text(plan: Plan, created_at: str) -> str:
         "source": plan.source,
         "content_hash": plan.content_hash,
         "content": plan.content,
-        "link": link,
+        "link": plan.link and plan.link.content(),
         "repeats": plan.repeats,
         "until": plan.until and asdict(plan.until),
         "target": plan.target and asdict(plan.target),
@@ -252,9 +248,11 @@ def _target(data: dict[str, Any]) -> LongPath:
 
 
 def _link(data: dict[str, Any]) -> Link:
-    hops = _count(data, "hops", 0, 255) if "hops" in data else 0
+    hops, overhead = (
+        _count(data, name, 0, 1 << 20) if name in data else 0 for name in ("hops", "overhead_bytes")
+    )
     rate, mtu = _positive(data, "rate_bit_per_s"), _count(data, "mtu_bytes", 1, 1 << 20)
-    return Link(rate, mtu, _typed(data, "vlan", bool), hops)
+    return Link(rate, mtu, _typed(data, "vlan", bool), hops, overhead)
 
 
 def _checksum(data: Mapping[str, Any], cells: str | None = None) -> str:

@@ -274,6 +274,16 @@ def test_a_link_that_only_one_run_states_is_a_remark(tmp_path: Path) -> None:
     assert words in compared.remarks[0]
 
 
+def test_links_that_differ_only_in_their_tunnel_are_a_difference(tmp_path: Path) -> None:
+    links = Link(1e8, 1420), Link(1e8, 1420, overhead_bytes=60)
+    old, new = (
+        stream_run(tmp_path / name, (stream(), STEADY), link=link)
+        for name, link in zip(("old", "new"), links, strict=True)
+    )
+    with pytest.raises(UsageError, match="link’s overhead: 0 B in the baseline, 60 B in the con"):
+        compare_runs(old, new)
+
+
 ALL = [
     stream(pairing, protocol, size, duration_s=duration)
     for pairing in ("LL", "WL")

@@ -6,6 +6,7 @@ from typing import Any
 
 from made_matrices import ROUND_TRIPS, load
 
+from netlab.ethernet import Link
 from netlab.experiment.matrix import StealRule, StopRule, expand
 
 __all__ = ["load"]
@@ -69,7 +70,16 @@ def test_the_content_hash_depends_on_hops_repeats_and_the_rule_until_not_on_paus
     hops = load(ROUND_TRIPS + "link: {rate: 1Gbit, hops: 1}\n")
     assert hops.link is not None
     assert hops.link.hops == 1
-    assert hops.content_hash != load(ROUND_TRIPS + "link: {rate: 1Gbit}\n").content_hash
+    direct = load(ROUND_TRIPS + "link: {rate: 1Gbit}\n")
+    assert hops.content_hash != direct.content_hash
+    tunnel = load(ROUND_TRIPS + "link: {rate: 1Gbit, mtu: 1420, overhead: 60}\n")
+    assert tunnel.link == Link(1e9, 1420, overhead_bytes=60)
+    bare = load(ROUND_TRIPS + "link: {rate: 1Gbit, mtu: 1420}\n")
+    assert tunnel.content_hash != bare.content_hash
+    assert (
+        bare.content_hash
+        == load(ROUND_TRIPS + "link: {rate: 1Gbit, mtu: 1420, overhead: 0}\n").content_hash
+    )
     assert load(ROUND_TRIPS + "until: {within: 1 %}\n").content_hash != plain.content_hash
     assert load(ROUND_TRIPS + "    repeats: 2\n").content_hash != plain.content_hash
 

@@ -7,6 +7,8 @@ import re
 from folders import DOCS, REPORTS, ROOT
 
 from netlab.ethernet import (
+    TAG_BYTES,
+    Link,
     ceiling_bit_per_s,
     fragments,
     frames_per_s,
@@ -35,7 +37,11 @@ def test_the_documented_wire_ceilings_equal_the_computed_wire_ceilings() -> None
         assert protocol in ("TCP", "UDP")
         size = 1448 if message == "any" else int(message)
         ceiling_rate = ceiling_bit_per_s(
-            100e6, "TCP" if protocol == "TCP" else "UDP", size, 1500, timestamps=timestamps == "yes"
+            Link(100e6, 1500),
+            "TCP" if protocol == "TCP" else "UDP",
+            size,
+            1500,
+            timestamps=timestamps == "yes",
         )
         assert ceiling == f"{ceiling_rate / 1e6:.3f}"
         if protocol == "UDP":
@@ -57,7 +63,7 @@ def test_the_documented_byte_times_equal_the_computed_byte_times() -> None:
     assert f"its frame takes {short_times} byte times. So its ceiling is 49.231" in WIRE
     parts = {row[0]: row[1] for row in rows(WIRE, 2)}
     around = sum(int(size) for part, size in parts.items() if size.isdecimal())
-    assert around == packet_wire_bytes(1500, vlan=True) - 1500
+    assert around == packet_wire_bytes(1500 + TAG_BYTES) - 1500
 
 
 def entries() -> dict[str, str]:

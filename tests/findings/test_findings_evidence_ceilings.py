@@ -187,6 +187,10 @@ AROUND = 38
         (bare(64, "TCP"), {"tcp_timestamps": False}, LINK, 1460 / 1538),
         (bare(64, "TCP", ip_version=6), {}, LINK, 1428 / 1538),
         (bare(64, "TCP"), {}, Link(1e8, 1500, vlan=True), 1448 / 1542),
+        # Through WireGuard: 20 bytes of IPv4, 8 of UDP, 16 of its header, 16 of its tag.
+        (bare(64, "TCP"), {}, Link(1e8, 1420, overhead_bytes=60), 1368 / (1420 + 60 + AROUND)),
+        (bare(1392), {}, Link(1e8, 1420, overhead_bytes=60), 1392 / (1420 + 60 + AROUND)),
+        (bare(18), {}, Link(1e8, 1420, True, 0, 60), 18 / (46 + 60 + 4 + AROUND)),
         # The effective MSS is below what the MTU allows; a larger one is not of this link.
         (bare(64, "TCP"), {"mss_bytes": 1000}, LINK, 1000 / (1000 + 52 + AROUND)),
         (bare(64, "TCP"), {"mss_bytes": 1448}, LINK, 1448 / 1538),

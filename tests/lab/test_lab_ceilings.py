@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import statistics
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from labs import first_on_the_cpus, needs_a_lab, run_matrix
+import yaml
+from labs import first_on_the_cpus, inside, needs_a_lab, run_matrix
 
 from netlab import lab
 from netlab.lab.plan import LabOptions
@@ -81,6 +83,65 @@ def test_no_throughput_is_above_the_wire_ceiling_and_the_best_is_within_0_4_perc
         if not 0.996 <= max(cell_shares) <= 1.001 or statistics.median(cell_shares) < 0.98
     }
     assert off == {}
+
+
+THROUGH_A_TUNNEL = """\
+title: What a shaped cable carries of a tunnel
+link: {rate: 10Mbit, mtu: 1450, overhead: 50}
+pairings: [LL]
+repeats: 2
+defaults: {duration: 1s, warm_up: 200ms, socket_buffer: 256KiB, network: tunnel,
+  client_cpu: 1, server_cpu: 0}
+tests:
+  - {test: stream, protocol: TCP, message_size: 1398, congestion: cubic}
+  - {test: stream, protocol: UDP, message_size: [64, 1422, 2840]}
+"""
+TUNNELLED_AND_WIRE_BYTES = {
+    # VXLAN over IPv4 (RFC 7348): IPv4 20, UDP 8, VXLAN 8, Ethernet 14 around each packet.
+    ("TCP", 1398): (1398, 1450 + 50 + 38),
+    ("UDP", 64): (64, 92 + 50 + 38),
+    ("UDP", 1422): (1422, 1450 + 50 + 38),
+    # 2848 bytes of datagram are two fragments of 1424 in packets of 1444.
+    ("UDP", 2840): (2840, 2 * (1444 + 50 + 38)),
+}
+
+
+@pytest.mark.night
+def test_through_a_tunnel_streams_reach_the_ceiling_with_its_overhead_and_not_the_one_without(
+    cable: lab.LabState, tmp_path: Path
+) -> None:
+    assert cable.plan is not None
+    inventory = yaml.safe_load(cable.plan.hosts_file.read_text())
+    outer = [host.addresses[0] for host in cable.hosts[:2]]
+    for host in (0, 1):
+        for command in (
+            f"ip link add tunnel type vxlan id 7 dstport 4789 local {outer[host]} "
+            f"remote {outer[1 - host]} dev test",
+            # No super-packet: the cable's shaper would not count what its segments have besides.
+            "ip link set tunnel mtu 1450 gso_max_segs 1 up",
+            "ethtool -K tunnel tso off gso off gro off",
+            f"ip address add 10.77.77.{host + 1}/24 dev tunnel",
+        ):
+            inside(cable, host, *command.split())
+        addresses = inventory["hosts"][cable.hosts[host].name]["addresses"]
+        addresses["tunnel"] = f"10.77.77.{host + 1}"
+    (tmp_path / "hosts.yaml").write_text(yaml.safe_dump(inventory))
+    plan = replace(cable.plan, hosts_file=tmp_path / "hosts.yaml")
+    with first_on_the_cpus(cable):
+        run = run_matrix(replace(cable, plan=plan), tmp_path, THROUGH_A_TUNNEL)
+    best: dict[tuple[str, int], float] = {}
+    for record in read(tmp_path / "run").latest.values():
+        cell = str(record.settings["protocol"]), int(str(record.settings["message_bytes"]))
+        rate = float(str(record.values["throughput_bit_per_s"]))
+        best[cell] = max(rate, best.get(cell, 0.0))
+    assert best.keys() == TUNNELLED_AND_WIRE_BYTES.keys()
+    for cell, (payload, wire) in TUNNELLED_AND_WIRE_BYTES.items():
+        frames = 2 if cell == ("UDP", 2840) else 1
+        assert 0.98 < best[cell] / (RATE_BIT_PER_S * payload / wire) <= 1.001, (cell, best)
+        without = RATE_BIT_PER_S * payload / (wire - frames * 50)
+        assert best[cell] < 0.97 * without, (cell, best)
+    limits = [finding for finding in run.findings if finding.kind == "wire-ceiling"]
+    assert {cell for finding in limits for cell in finding.cells} == {*run.frame["cell"]}
 
 
 SEARCH = """\

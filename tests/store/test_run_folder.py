@@ -50,7 +50,8 @@ def test_a_plan_with_a_stop_rule_and_a_cell_with_its_own_repeats_is_read_back(
 ) -> None:
     until = StopRule(within=0.025, confidence=0.9, at_least=3, at_most=7)
     cells = (LL, replace(LL_LARGE, repeats=12))
-    plan = replace(made_plan(cells=cells, repeats=7), until=until, link=Link(1e8, 1500, hops=1))
+    plan = replace(made_plan(cells=cells, repeats=7), until=until)
+    plan = replace(plan, link=Link(1e8, 1420, hops=1, overhead_bytes=60))
     with open_folder(tmp_path / "run", plan) as folder:
         assert len(folder.outstanding()) == 3 + 12
         folder.append(made_record(LL_LARGE, 12))

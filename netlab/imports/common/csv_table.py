@@ -480,8 +480,7 @@ def _plan(
     table = {"sha256": hashlib.sha256(source.data).hexdigest()}
     document: dict[str, Any] = {"table": table, **content}
     if (link := source.link) is not None:
-        document["link"] = {"rate_bit_per_s": link.rate_bit_per_s, "mtu_bytes": link.mtu_bytes}
-        document["link"] |= {"hops": link.hops} if link.hops else {}
+        document["link"] = {name: it for name, it in link.content().items() if name != "vlan"}
     if source.stated != StatedFacts():
         document[KEY] = source.stated.data()
     # Normalise to what reading the file gives: tuples become lists.

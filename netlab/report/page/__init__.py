@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab.ethernet import Link
 from netlab.kinds.latency_under_load.phases import short
-from netlab.messages import Message, _, counted, joined
+from netlab.messages import Message, _, joined
 from netlab.report.first_picture import FirstPicture
 from netlab.report.language import Wording
 from netlab.report.page import coverage
@@ -40,9 +40,9 @@ from netlab.report.tables.elements import (
 )
 from netlab.report.tables.tables import TableSection
 from netlab.report.text.summary import leading, sentences_of
+from netlab.results.labels import link_words
 from netlab.results.run import Run
 from netlab.trial.record import STATUSES, Record, Status
-from netlab.units import format_rate
 from netlab.version import VERSION
 
 if TYPE_CHECKING:
@@ -235,24 +235,6 @@ def _tables_and_charts(contents: Contents) -> dict[str, Any]:
         "places": {cell.key: place for place, cell in enumerate(run.plan.cells)},
         "cells": contents.cells,
     }
-
-
-def link_words(link: Link | None) -> str:
-    """The link in words: ``100.00 Mbit/s, MTU 1500 bytes``, or ``not stated``."""
-    if link is None:
-        return _("not stated")
-    parts = [
-        format_rate(link.rate_bit_per_s),
-        _("MTU {size} bytes", size=link.mtu_bytes),
-        *([_("with a VLAN tag")] if link.vlan else []),
-    ]
-    if link.hops:
-        parts.append(
-            counted(
-                "{number} router between the hosts", "{number} routers between the hosts", link.hops
-            )
-        )
-    return joined(", ", parts)
 
 
 # Methods

@@ -287,4 +287,5 @@ def _frames_share(record: Record, link: Link | None, gap: int) -> float | str:
         return packets
     tcp = record.protocol == "TCP"
     payload_bytes = (record.flow("").mss_bytes if tcp else record.message_bytes) or 0
-    return sum(packet_wire_bytes(size, vlan=link.vlan) - gap for size in packets) / payload_bytes
+    wire = sum(packet_wire_bytes(size + link.added_bytes) - gap for size in packets)
+    return wire / payload_bytes

@@ -242,7 +242,7 @@ def wire_ns(record: Record, link: Link | None) -> float | str:
         packets = packets_of(record, int(str(size)), link)
         if isinstance(packets, str):
             return packets
-        total_bytes += transfer_wire_bytes(packets, vlan=link.vlan, cables=link.hops + 1)
+        total_bytes += transfer_wire_bytes(packets, link)
     return 8e9 * total_bytes / link.rate_bit_per_s
 
 

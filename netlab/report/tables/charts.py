@@ -230,13 +230,12 @@ def ceiling_curve(
     for size in curve_sizes(sizes, link.mtu_bytes, ip_version):
         try:
             ceiling = ceiling_bit_per_s(
-                link.rate_bit_per_s,
+                link,
                 protocol,
                 size,
                 link.mtu_bytes,
                 ip_version=ip_version,
                 timestamps=timestamps,
-                vlan=link.vlan,
             )
         except ValueError:
             continue

@@ -6,8 +6,9 @@ import pytest
 from made_findings import measured
 from made_samples import end_of, udp
 
+from netlab.ethernet import Link
 from netlab.findings.buffers import _means
-from netlab.findings.rates import STEP_ABOVE, Accounting, Framing, step_of
+from netlab.findings.rates import STEP_ABOVE, Accounting, Framing, framing_of, step_of
 from netlab.findings.series import series_of
 from netlab.findings.traffic import OtherTraffic
 from netlab.findings.validity import _interfaces
@@ -34,6 +35,19 @@ def test_each_accounting_counts_its_part_of_a_frame_with_and_without_a_tag(
         Accounting.FRAME: frame,
         Accounting.HEADED: headed,
         Accounting.PACKET: 1540,
+    }
+
+
+def test_a_device_on_the_cable_counts_the_packets_of_the_tunnel_and_not_those_in_it() -> None:
+    """1392 bytes of UDP fill the tunnel's MTU of 1420; WireGuard adds 60 bytes."""
+    settings = {"protocol": "UDP", "message_bytes": 1392}
+    framing = framing_of(settings, {}, "", Link(1e8, 1420, overhead_bytes=60))
+    assert framing is not None
+    assert {how: framing.counted_bytes(how) for how in Accounting} == {
+        Accounting.WIRE: 1480 + 38,
+        Accounting.FRAME: 1480 + 18,
+        Accounting.HEADED: 1480 + 14,
+        Accounting.PACKET: 1480,
     }
 
 

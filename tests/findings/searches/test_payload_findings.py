@@ -199,7 +199,8 @@ def swept(scatter: float, seed: int, mtu: int = 1500) -> dict[str, Value]:
     random = seeded(seed)
     sizes = [size for size in sizes_around(mtu - 28, "UDP", 4) if size <= MAX_DATAGRAM_BYTES[4]]
     rates = [
-        ceiling_bit_per_s(1e8, "UDP", size, mtu) * (1 - scatter * random.random()) for size in sizes
+        ceiling_bit_per_s(Link(1e8, mtu), "UDP", size, mtu) * (1 - scatter * random.random())
+        for size in sizes
     ]
     swept: dict[str, Value] = {"sweep_message_bytes": sizes, "sweep_throughput_bit_per_s": rates}
     return {**both(mtu, "emsgsize"), **swept}

@@ -155,6 +155,8 @@ def test_other_traffic_has_the_bytes_left_by_ours_and_fills_the_link_with_its_fr
     assert few == [exactly(8 * bytes_left / 10, 8 * wire / 10 / 1e8)]
     tagged = others(OWN, replace(LINK, vlan=True), packets=30_000)
     assert tagged == [exactly(16e6, 8 * (20e6 + 20_000 * 24 + 10.28e6) / 10 / 1e8)]
+    tunnel = others(OWN, replace(LINK, overhead_bytes=60), packets=30_000)
+    assert tunnel == [exactly(16e6, 8 * (20e6 + 20_000 * 24 + 10.84e6) / 10 / 1e8)]
     alone = others(OwnBytes(), packets=20_000)
     assert alone == [exactly(24e6, 8 * (30e6 + 20_000 * 24) / 10 / 1e8)]
 
@@ -253,3 +255,11 @@ def test_without_a_link_or_counts_along_the_data_no_other_traffic_is_likely() ->
     assert likely_others(counts, None, "linux-a", "linux-b") == (0, 0)
     assert likely_others(counts, LINK, "linux-b", "linux-a") == (0, 0)
     assert ways_of(udp({}), None) == ()
+
+
+def test_what_the_interface_of_a_tunnel_counts_of_the_tunnel_itself_is_no_other_traffic() -> None:
+    """WireGuard counts its own header and tag of each packet: 32 bytes, and up to 15 of padding."""
+    own = OwnBytes(payload=64 * 1e6, frames=1e6, header=42 * 1e6, most=114 * 1e6)
+    counted = {"bytes": 1e6 * (64 + 28 + 4 + 32), "packets": 1e6}
+    assert others(own, Link(1e9, 1420), **counted)
+    assert others(own, Link(1e9, 1420, overhead_bytes=60), **counted) == []

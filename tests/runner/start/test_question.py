@@ -43,12 +43,26 @@ def written(folder: Path, text: str) -> Path:
 def test_the_matrix_made_for_netlab_measure_contains_its_hosts_and_link_unchanged(
     tmp_path: Path,
 ) -> None:
-    file = written(tmp_path, matrix_text(Question(), SERVER, CLIENT, Link(1e9, 9000), 4))
-    assert load_inventory(file).hosts == (SERVER, CLIENT)
-    matrix = load_matrix(file)
-    assert matrix.link == Link(1e9, 9000)
-    (cell,) = expand(matrix)
-    assert (cell.pairing, cell.setup.protocol) == ("nas+win-1", "TCP")
+    for link in (Link(1e9, 9000), Link(1e9, 1420, overhead_bytes=60)):
+        file = written(tmp_path, matrix_text(Question(), SERVER, CLIENT, link, 4))
+        assert load_inventory(file).hosts == (SERVER, CLIENT)
+        matrix = load_matrix(file)
+        assert matrix.link == link
+        (cell,) = expand(matrix)
+        assert (cell.pairing, cell.setup.protocol) == ("nas+win-1", "TCP")
+
+
+def test_the_tunnel_of_the_command_line_is_in_the_matrix_and_needs_the_rate_of_the_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["measure", "--overhead", "60", "--mtu", "1420", "--print-matrix"]
+    printed = CliRunner().invoke(cli, [*words, "--link", "1Gbit"])
+    assert "link: {rate: 1000000000, mtu: 1420, overhead: 60}\n" in printed.output
+    for without in (words, words[:3]):
+        outcome = CliRunner().invoke(cli, without)
+        assert isinstance(outcome.exception, UsageError)
+        assert "give its rate with --link" in str(outcome.exception)
 
 
 def test_the_matrix_made_for_netlab_measure_contains_its_mirror(tmp_path: Path) -> None:
