@@ -107,9 +107,29 @@ def chosen_line(heading: str, lines: Sequence[str], question: str) -> int:
 
 def show_usage(error: click.ClickException) -> None:
     """Print click's error about a command line, which may contain any text."""
+    if isinstance(error, click.NoSuchOption) and error.ctx and (hint := _meant(error)):
+        error = click.UsageError(f"No such option '{error.option_name}'{hint}", error.ctx)
     buffer = io.StringIO()
     error.show(file=buffer)
     show(buffer.getvalue().rstrip("\n"), err=True)
+
+
+def _meant(error: click.NoSuchOption) -> str:
+    """What the command has for an option of another tool, or for a key of a matrix."""
+    from netlab.config.document import meanings
+    from netlab.config.settings import FIELD_OF
+    from netlab.runner.two_hosts import OPTIONS
+
+    parameters = error.ctx.command.params if error.ctx else []
+    known = {name for parameter in parameters for name in parameter.opts}
+    for key in meanings(error.option_name.lstrip("-").replace("-", "_")):
+        if key == "protocol" and "--udp" in known:
+            return ": TCP is the default, --udp is UDP; no SCTP, MPTCP or QUIC"
+        if OPTIONS.get(key) in known:
+            return f"; did you mean {OPTIONS[key]}?"
+        if key in FIELD_OF and "--set" in known:
+            return f"; did you mean --set {key}=…?"
+    return ""
 
 
 def write_output(path: Path | None, data: bytes) -> None:

@@ -460,10 +460,43 @@ def path_text(path: KeyPath) -> str:
     return text.removeprefix(".")
 
 
+OTHER_WORDS: Mapping[str, str] = {
+    "duration": "time seconds runtime",
+    "message_size": "size length len payload packet_size block_size",
+    "socket_buffer": "buffer window sndbuf rcvbuf",
+    "rate": "bandwidth bitrate speed throughput",
+    "streams": "parallel connections threads flows",
+    "direction": "reverse bidir bidirectional",
+    "congestion": "cc congestion_control tcp_cong_control",
+    "dscp": "tos",
+    "ip": "ipv4 ipv6",
+    "client_cpu": "cpu cpus affinity",
+    "protocol": "proto transport tcp udp sctp mptcp quic",
+    "repeats": "iterations runs repetitions",
+    "variants": "tso gso offload offloads sysctl",
+    "stream": "throughput bandwidth iperf iperf3",
+    "round_trip": "latency ping rr",
+    "latency_under_load": "bufferbloat rrul load",
+}
+"""A key or word of a matrix → what other tools, and people, call it."""
+UNSUPPORTED = frozenset({"SCTP", "MPTCP", "QUIC", "DCCP", "RDMA"})
+"""Protocols that people ask for, and that no probe speaks."""
+
+
+def meanings(word: str) -> list[str]:
+    """The keys and words of a matrix that another tool's word may mean, and the word itself."""
+    word = word.lower()
+    return [word, *(key for key, others in OTHER_WORDS.items() if word in others.split())]
+
+
 def did_you_mean(word: str, vocabulary: Iterable[str]) -> str:
     """A suggestion such as ``; did you mean `message_size`?``; empty if no word is similar."""
     names = {name.lower(): name for name in vocabulary}
-    near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.65)
+    near = [key for key in meanings(word) if key in names]
+    settings = [key for key in meanings(word) if key in OTHER_WORDS]
+    if not near and settings and "defaults" in names:
+        return f"; did you mean `{settings[0]}` in `defaults` or `tests`?"
+    near = near or difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.65)
     return f"; did you mean `{names[near[0]]}`?" if near else ""
 
 
@@ -593,7 +626,10 @@ def _sentence(detail: ErrorDetails) -> str:
         word = context.get("tag", value)
         choices = str(context.get("expected") or context.get("expected_tags", ""))
         words = [word.strip("'") for part in choices.split(", ") for word in part.split(" or ")]
-        return f"{_shown(word)} is not one of {', '.join(words)}{did_you_mean(str(word), words)}"
+        is_known = str(word).upper() in UNSUPPORTED
+        wrong = "not supported; supported:" if is_known else "not one of"
+        near = "" if is_known else did_you_mean(str(word), words)
+        return f"{_shown(word)} is {wrong} {', '.join(words)}{near}"
     if kind == "too_short":
         return "is empty" if not value else f"should have at least {context['min_length']} entries"
     if kind not in _SENTENCES:

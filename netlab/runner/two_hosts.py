@@ -199,6 +199,7 @@ class Question:
 
 OPTIONS = {
     **{"message_size": "--size", "duration": "--seconds", "link.rate": "--link", "mtu": "--mtu"},
+    **{"direction": "--both", "round_trip": "--latency", "latency_under_load": "--load"},
     **dict.fromkeys(("server_cpu", "server_cpus", "client_cpu", "client_cpus"), "--cpus"),
     **{key: f"--{key}" for key in ("rate", "streams", "dscp")},
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from command_line import netlab
 from folders import ROOT
 
 from netlab.cli import cli
@@ -121,6 +122,31 @@ def test_quiet_and_verbose_exclude_each_other(tmp_path: Path) -> None:
         names = {name for param in command.params for name in param.opts}
         assert ("--quiet" in names) == ("-q" in names), words
         assert ("--verbose" in names) <= ("--quiet" in names), words
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("measure --time 5", "No such option '--time'; did you mean --seconds?"),
+        ("measure --bandwidth 1M", "No such option '--bandwidth'; did you mean --rate?"),
+        ("measure --parallel 4", "No such option '--parallel'; did you mean --streams?"),
+        ("run m.yaml --duration 5", "No such option '--duration'; did you mean --set duration=…?"),
+        (
+            "measure --protocol sctp",
+            "No such option '--protocol': TCP is the default, --udp is UDP; no SCTP, MPTCP or QUIC",
+        ),
+        ("measure --mptcp", "TCP is the default, --udp is UDP; no SCTP, MPTCP or QUIC"),
+        # No word of another tool: click's own answer.
+        ("measure --secnds 5", "'--seconds'"),
+        ("check --buffer run", "No such option '--buffer'."),
+    ],
+)
+def test_an_option_of_another_tool_is_answered_with_the_option_that_is_meant(
+    tmp_path: Path, words: str, answer: str
+) -> None:
+    outcome = netlab(tmp_path, *words.split())
+    assert outcome.returncode == 2
+    assert answer in outcome.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

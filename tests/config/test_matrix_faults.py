@@ -120,6 +120,23 @@ FAULTS = [
         "8:14: link.rate: '100MBps' reads as bytes per second: write 100Mbit/s",
     ),
     ("link:", "8:1: link: has no value"),
+    (
+        "link: {rate: 1Gbit, overhead: -1}",
+        "8:31: link.overhead: -1 should be at least 0",
+    ),
+    # What other tools, and people, call it.
+    ("    time: 5s", "8:5: tests[0].time: unknown key; did you mean `duration`?"),
+    ("    buffer: 1MiB", "8:5: tests[0].buffer: unknown key; did you mean `socket_buffer`?"),
+    ("    bandwidth: 1Gbit", "8:5: tests[0].bandwidth: unknown key; did you mean `rate`?"),
+    ("    parallel: 4", "8:5: tests[0].parallel: unknown key; did you mean `streams`?"),
+    ("time: 5s", "8:1: time: unknown key; did you mean `duration` in `defaults` or `tests`?"),
+    ("duration: 5s", "8:1: duration: unknown key; did you mean `duration` in `defaults` or"),
+    ("iterations: 5", "8:1: iterations: unknown key; did you mean `repeats`?"),
+    (
+        "  - test: bufferbloat",
+        "8:11: tests[1].test: `bufferbloat` is not one of stream, round_trip, connect, "
+        "payload_search, throughput_search, latency_under_load; did you mean `latency_under_load`?",
+    ),
     ("title: again", "8:1: title: the key is given twice; first in line 1"),
 ]
 
@@ -160,6 +177,17 @@ def test_each_invalid_pairing_message_size_or_default_is_reported_at_its_place(
 ) -> None:
     (complaint,) = faults(SMALL.replace(old, new))
     assert complaint.startswith(fault)
+
+
+@pytest.mark.parametrize("protocol", ["SCTP", "sctp", "MPTCP", "quic"])
+def test_a_protocol_that_netlab_does_not_measure_is_refused_with_those_that_it_measures(
+    protocol: str, faults: Any
+) -> None:
+    text = "title: x\npairings: [LL]\ntests:\n  - {test: stream, message_size: 64, protocol: X}\n"
+    (complaint,) = faults(text.replace("X", protocol))
+    place, _, message = complaint.partition(": `")
+    assert place.endswith("tests[0].protocol")
+    assert message == f"{protocol}` is not supported; supported: TCP, UDP"
 
 
 def test_a_udp_message_may_be_20_bytes_longer_over_ipv6(load: Any, faults: Any) -> None:

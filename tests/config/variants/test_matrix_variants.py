@@ -149,11 +149,14 @@ def test_an_override_accepts_only_variants_of_the_matrix(tmp_path: Path) -> None
         matrix(tmp_path, variant="offload=slow")
 
 
-def test_the_matrix_in_the_documentation_of_variants_loads(tmp_path: Path) -> None:
-    (example,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
-    read = matrix(tmp_path, example)
+def test_the_matrices_in_the_documentation_of_variants_load(tmp_path: Path) -> None:
+    offload, control = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
+    read = matrix(tmp_path, offload)
     assert [*read.variants] == ["offload", "congestion"]
     assert len(expand(read)) == 4
+    read = matrix(tmp_path, control)
+    assert [cell.settings["congestion"] for cell in expand(read)] == ["cubic", "bbr"]
+    assert len(read.comparisons) == 1
 
 
 def test_a_link_must_state_the_largest_mtu_of_the_variants(tmp_path: Path) -> None:
