@@ -19,11 +19,27 @@ from netlab.kinds import Stream
 from netlab.store.plan import PlannedCell
 
 
-def import_table(csv_path: Path, into: Path, **context: Unpack[csv_table.TableContext]) -> Path:
-    """Make the run folder ``into`` out of a printed table. Raises MatrixError with every fault as
-    ``file:line:column``, UsageError (no table; ``into`` has other contents), StoreError,
-    LockedError.
+def import_table(
+    csv_path: Path,
+    into: Path,
+    *,
+    columns: Path | str | None = None,
+    **context: Unpack[csv_table.TableContext],
+) -> Path:
+    """Make the run folder ``into`` out of a printed table, or out of a CSV file of any form, of
+    which the file ``columns`` says what its columns are. In the latter, rows with the same settings
+    between the same hosts are trials of one cell, by start time or line. Raises MatrixError with
+    every fault as ``file:line:column``, UsageError (no table; ``into`` has other contents),
+    StoreError, LockedError.
     """
+    if columns is not None:
+        from netlab.imports.common.mapped import parse_mapped_table, read_column_map
+        from netlab.imports.common.tool_results import import_results
+
+        column_map = read_column_map(Path(columns))
+        parse = partial(parse_mapped_table, column_map=column_map)
+        content = {"columns": column_map.content}
+        return import_results([csv_path], into, parse=parse, content=content, **context)
     source = csv_table.read_source(csv_path, **context)
     rows = source.rows(FORM)
     records = [
@@ -31,22 +47,6 @@ def import_table(csv_path: Path, into: Path, **context: Unpack[csv_table.TableCo
         for row in rows
     ]
     return csv_table.write_run(into, source, [row.cell for row in rows], records, content={})
-
-
-def import_mapped_table(
-    csv_path: Path, into: Path, *, columns: Path, **context: Unpack[csv_table.TableContext]
-) -> Path:
-    """Make the run folder ``into`` out of a CSV file of any form, of which the file ``columns``
-    says what its columns are. Rows with the same settings between the same hosts are trials of one
-    cell, by start time or line. Raises the errors of ``import_table``.
-    """
-    from netlab.imports.common.mapped import parse_mapped_table, read_column_map
-    from netlab.imports.common.tool_results import import_results
-
-    column_map = read_column_map(columns)
-    parse = partial(parse_mapped_table, column_map=column_map)
-    content = {"columns": column_map.content}
-    return import_results([csv_path], into, parse=parse, content=content, **context)
 
 
 COLUMNS: Mapping[str, csv_table.Wrong] = {
@@ -87,16 +87,8 @@ FORM = csv_table.Form(
 )
 
 
-def _read(
-    csv_path: Path, into: Path, *, columns: str | None, **context: Unpack[csv_table.TableContext]
-) -> Path:
-    if columns is None:
-        return import_table(csv_path, into, **context)
-    return import_mapped_table(csv_path, into, columns=Path(columns), **context)
-
-
 IMPORTER = Importer(
-    read=_read,
+    read=import_table,
     help="""Make a run folder out of a printed TABLE, and its report.
 
     The columns of the CSV file: pairing, protocol, message_bytes, socket_buffer_bytes,

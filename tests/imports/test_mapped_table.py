@@ -15,7 +15,7 @@ from netlab.cli import cli
 from netlab.errors import MatrixError, UsageError
 from netlab.findings.analysis import load
 from netlab.imports.common.mapped import ColumnMap, parse_mapped_table, read_column_map
-from netlab.imports.table import import_mapped_table
+from netlab.imports.table import import_table
 from netlab.trial.record import Status
 
 STREAMS = """\
@@ -59,7 +59,7 @@ def imported(folder: Path, columns: str, table: str, **more: Any) -> Any:
     (folder / "columns.yaml").write_text(columns, encoding="utf-8")
     (folder / "table.csv").write_text(table, encoding="utf-8")
     columns_path, into = folder / "columns.yaml", folder / "run"
-    return load(import_mapped_table(folder / "table.csv", into, columns=columns_path, **more))
+    return load(import_table(folder / "table.csv", into, columns=columns_path, **more))
 
 
 def map_of(folder: Path, text: str) -> ColumnMap:
