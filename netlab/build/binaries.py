@@ -128,15 +128,9 @@ class Target:
         return f"{OS_NAMES[self.os]} on {self.architecture}"
 
 
-TARGETS = tuple(
-    Target(os, architecture)
-    for os, architectures in [
-        ("L", ("x86_64", "aarch64")),
-        ("W", ("x86_64", "aarch64")),
-        ("M", ("x86_64", "aarch64")),
-        ("F", ("x86_64",)),
-    ]
-    for architecture in architectures
+TARGETS = (
+    *(Target(os, architecture) for os in "LWM" for architecture in ("x86_64", "aarch64")),
+    Target("F", "x86_64"),
 )
 """All targets of a release, in the order of probes/targets.mk."""
 
