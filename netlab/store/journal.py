@@ -454,17 +454,12 @@ class Note:
     line: int
 
 
-Keep = Callable[[Record], Record]
-"""Reduces a record to the part that is kept in memory."""
-
-
-def as_it_is(record: Record) -> Record:
-    """Keep the whole record."""
-    return record
+Keep = Callable[[Record], Record] | None
+"""Reduces a record to the part that is kept in memory; ``None``: the whole record is kept."""
 
 
 def record_in(
-    line: JournalLine, cells: Mapping[str, PlannedCell], check: RunCheck | None, keep: Keep
+    line: JournalLine, cells: Mapping[str, PlannedCell], check: RunCheck | None, keep: Keep = None
 ) -> Record:
     """The record in a line. Raises ValueError with a sentence if the record is malformed."""
     record = from_data(line.data, look_at_values=check is None)
@@ -481,7 +476,7 @@ def record_in(
     if check is not None:
         check.settings(record.test, record.settings)
         check.values(record.values)
-    reduced = keep(record)
+    reduced = record if keep is None else keep(record)
     return record if reduced is record else _compact(reduced, cell)
 
 

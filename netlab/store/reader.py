@@ -13,7 +13,7 @@ from netlab.errors import StoreError, UsageError
 from netlab.experiment.matrix import CellProgress, StealRule, StopRule, outline, progress_of
 from netlab.interpreter import without_collector
 from netlab.store.files import disk_error, read_inside
-from netlab.store.journal import Damage, Keep, Note, RunCheck, TrialKey, as_it_is, scan_journal
+from netlab.store.journal import Damage, Keep, Note, RunCheck, TrialKey, scan_journal
 from netlab.store.journal_reading import Gathered, JournalReading, LatestRecords, holder
 from netlab.store.plan import Plan, PlannedCell, from_text, stated_facts_of
 from netlab.trial.record import Record, Status
@@ -76,23 +76,22 @@ def holder_of(path: Path) -> str | None:
     return holder(path / LOCK)
 
 
-def read(path: Path, check: RunCheck | None = None, keep: Keep = as_it_is) -> StoredRun:
+def read(path: Path, check: RunCheck | None = None) -> StoredRun:
     """Read a run folder, without a lock: another process may be writing to the folder.
 
     ``check`` checks the settings and values of cells and records, because a file may hold anything.
-    ``keep`` reduces each record to the values that stay in memory. Raises UsageError if there is no
-    run folder, StoreError if its header cannot be read or one of its files is a link. Damaged lines
-    of the journal raise nothing: they are listed in ``damage``.
+    Raises UsageError if there is no run folder, StoreError if its header cannot be read or one of
+    its files is a link. Damaged lines of the journal raise nothing: they are listed in ``damage``.
     """
     plan, created_at = read_plan(path, check)
-    gathered = gather(path, plan, check, keep)
+    gathered = gather(path, plan, check)
     stored = _stored(path, plan, created_at, gathered)
     latest = gathered.latest
     if not isinstance(latest, LatestRecords):
         return stored
 
     def read_all() -> Gathered:
-        reading = JournalReading(path / JOURNAL, plan, check, keep)
+        reading = JournalReading(path / JOURNAL, plan, check, None)
         with without_collector():
             reading.take_lines(scan_journal(path / JOURNAL))
         return reading.gathered
@@ -166,10 +165,8 @@ def read_plan(path: Path, check: RunCheck | None = None) -> tuple[Plan, str]:
     return plan, created_at
 
 
-def gather(
-    path: Path, plan: Plan, check: RunCheck | None = None, keep: Keep = as_it_is
-) -> Gathered:
-    """Read the journal of a run folder with this plan; ``check`` and ``keep`` as for ``read``.
+def gather(path: Path, plan: Plan, check: RunCheck | None = None, keep: Keep = None) -> Gathered:
+    """Read the journal of a run folder with this plan; ``check`` as for ``read``.
 
     The part of the journal that is in segments is known by their index. Segments have checked
     records, so they are used with a check only.

@@ -315,7 +315,7 @@ class _OpenPart:
     def _take_record(self, line: JournalLine, place: LinePlace) -> bool:
         """Add the record in a line, if it is of a planned trial; return whether it is."""
         try:
-            record = journal_lines.record_in(line, self._cells, RUN_CHECK, journal_lines.as_it_is)
+            record = journal_lines.record_in(line, self._cells, RUN_CHECK)
         except ValueError:
             self.damages += 1
             return False
