@@ -390,7 +390,6 @@ def make_plan(
     more: list[Cable] = []
     for number, (name, os) in enumerate(options.hosts, start=1):
         near = _halves(first)[number - 1] if options.routed else first
-        # Without names, every host has a second cable; without a rate, ``second`` is empty.
         further = second if name in (options.second_hosts or dict(options.hosts)) else []
         host = dataclasses.replace(
             _machine(options, slot, management, number, name, os, _nth(near, number + 1)),
