@@ -46,6 +46,7 @@ PLANTED = {
     "babel": ("results/labels.py", FUNCTION, "babel"),
     "jinja2": ("report/write/text.py", FUNCTION, "jinja2"),
     "ruptures": ("compare/align.py", FUNCTION, "ruptures"),
+    "scipy": ("compare/history.py", FUNCTION, "scipy"),
     "yaml": ("store/run_folder.py", FOR_TYPES, "yaml"),
 }
 """Contract → a file that is to break it, how it imports for that, and what."""

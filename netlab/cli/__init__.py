@@ -172,20 +172,20 @@ def _measure(asked: Options, *, as_json: bool) -> None:
 @options.RUN
 @options.hosts_option("the one that the run was started with")
 @options.REDO
+@options.SET
 @options.JSON
 @options.REPORT
 @options.loudness_options
-def resume(
-    folder: Path, hosts: Path | None, redo: tuple[str, ...], as_json: bool, with_report: bool
-) -> None:
+def resume(folder: Path, as_json: bool, with_report: bool, **asked: Any) -> None:
     """Resume RUN with its own matrix and its original options.
 
-    With --redo, only the cells named there are measured.
+    With --redo, only the cells named there are measured. --set sample.cells=N measures a larger
+    sample.
     """
     from netlab.runner.options import options_to_resume
 
-    asked = options_to_resume(folder, hosts, redo)
-    _measure(replace(asked, with_report=with_report), as_json=as_json)
+    options_ = options_to_resume(folder, **asked)
+    _measure(replace(options_, with_report=with_report), as_json=as_json)
 
 
 @cli.command()

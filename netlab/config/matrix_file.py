@@ -27,6 +27,7 @@ from netlab.config import checks, models
 from netlab.config.document import (
     Document,
     Section,
+    absent,
     did_you_mean,
     load_document,
     read_document,
@@ -41,15 +42,17 @@ from netlab.ethernet import Link
 from netlab.experiment.cells import SEVERITIES, Cell, Comparison, Expectation, Grid, expansion
 from netlab.experiment.hosts import Inventory
 from netlab.experiment.matrix import LongPath, Matrix, NamedMirror, StealRule, StopRule
+from netlab.experiment.sample import Sample, drawn
 from netlab.experiment.variants import content_of
 from netlab.kinds import EXCLUSIVE, FIELDS
 from netlab.trial.settings import Level
 
-
-class Scaling(Section):
-    """``scale``, only for ``--set``: in a file, it would change the meaning of its counts."""
-
-    scale: float = Field(default=1.0, gt=0, le=1000, description="Factor for every count.")
+_SCALES: Any = {
+    "scale": (float, Field(default=1.0, gt=0, le=1000, description="Factor for every count.")),
+    "sample.cells": (int, absent("Number of cells to measure.", ge=1, le=100_000)),
+}
+Scaling = create_model("Scaling", __base__=Section, **_SCALES)
+"""Only for ``--set``: in a file, ``scale`` would change the meaning of its counts."""
 
 
 class Listing(Section):
@@ -68,9 +71,14 @@ class Overrides:
 
     def over(self, model: MatrixFile) -> MatrixFile:
         """The model with these overrides. If one of ``repeats`` and ``until`` is set, the other one
-        is reset, and so are the ``repeats`` of single tests.
+        is reset, and so are the ``repeats`` of single tests. UsageError.
         """
         update = dict(self.running)
+        if (cells := update.pop("sample.cells", None)) is not None:
+            sample = update.get("sample", model.sample)
+            if sample is None:
+                raise UsageError("--set sample.cells: this matrix has no `sample`")
+            update["sample"] = sample.model_copy(update={"cells": cells})
         if {"repeats", "until"} & update.keys():
             tests = [test.model_copy(update={"repeats": None}) for test in model.tests]
             update = {"repeats": 1, "until": None, "tests": tests} | update
@@ -110,7 +118,8 @@ def overrides_of(texts: Mapping[str, str], model: MatrixFile) -> Overrides:
             wrong.append(f"--set {first} and --set {second} exclude each other: give one of them")
     if wrong:
         raise UsageError("\n".join(wrong))
-    return Overrides(settings, run_settings | values[Listing], values[Scaling].get("scale", 1.0))
+    scale = values[Scaling].pop("scale", 1.0)
+    return Overrides(settings, run_settings | values[Listing] | values[Scaling], scale)
 
 
 _HAVING = {
@@ -205,8 +214,9 @@ def load_matrix(
 
     The name of an override is a setting of the tests, or ``pairings`` (only as a list),
     ``repeats``, ``until``, ``quiet``, ``pause``, ``order``, ``seed``, ``parallel``,
-    ``common_window`` or ``scale``. ``scale`` multiplies every ``count`` (the result is at least 1).
-    The value of an override is written as in the file, and may be an axis.
+    ``common_window``, ``sample``, ``sample.cells`` or ``scale``. ``scale`` multiplies every
+    ``count`` (the result is at least 1). The value of an override is written as in the file, and
+    may be an axis.
 
     Raises MatrixError with every fault of the file, UsageError for a file that cannot be read and
     for overrides that do not apply.
@@ -233,7 +243,22 @@ def load_matrix(
         problems = expansion(model.pairing_names, grids).problems
         _check_overrides(checks.unknown_names(model, grids), overrides)
         _check_overrides([p.message for p in problems if p.kind == "setting"], overrides)
-    return _matrix(document, final_model, grids, override_set.scale)
+    try:
+        return _matrix(document, final_model, grids, override_set.scale)
+    except ValueError as error:  # of the sample
+        _check_overrides([str(error)] if overrides else (), overrides)
+        raise MatrixError([document.fault(("sample",), str(error))]) from None
+
+
+def _sample(model: MatrixFile, grids: tuple[Grid, ...]) -> Sample | None:
+    """The sample of a matrix. Raises ValueError as ``drawn``."""
+    if (section := model.sample) is None:
+        return None
+    cells = expansion(model.pairing_names, grids).cells
+    fields = [tuple(FIELD_OF.get(name, name) for name in pair) for pair in section.pairs or ()]
+    how = section.model_dump() | {"cells": min(section.cells, len(cells)), "pairs": tuple(fields)}
+    drawn(cells, sample := Sample(**how, of=len(cells)))
+    return sample
 
 
 def comparisons_in(matrix_text: str, file: str) -> tuple[Comparison, ...]:
@@ -269,6 +294,8 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
     target = None if goal is None else LongPath(goal.rtt, goal.rate)
     until = None if model.until is None else StopRule(**model.until.model_dump())
     content = _content(model, link, until, grids, scale)
+    if (sample := _sample(model, grids)) is not None:
+        content["sample"] = asdict(sample)
     own_repeats: dict[Cell, int] = {}
     if any(grid.repeats is not None for grid in grids):
         expanded = expansion(model.pairing_names, grids)
@@ -302,6 +329,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         content_hash=hashlib.sha256(_canonical(content).encode()).hexdigest(),
         has_inventory="hosts" in model.model_fields_set,
         own_repeats=own_repeats,
+        sample=sample,
     )
 
 

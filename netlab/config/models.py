@@ -275,12 +275,28 @@ class QuietSection(Section):
     tries: int = Field(default=3, ge=2, le=10, description="Attempts per trial, at most.")
 
 
+class SampleSection(Section):
+    """Measures only some of the cells, chosen so that the effect of each axis can be estimated."""
+
+    cells: int = Field(ge=1, le=100_000, description="Number of cells to measure.")
+    method: Literal["fractional", "latin-hypercube", "random"] = Field(
+        default="fractional",
+        description="How: nearly orthogonal, each level equally often, or by chance.",
+    )
+    seed: int = Field(default=1, ge=0, le=2**63 - 1, description="Seed of the choice.")
+    pairs: Annotated[
+        list[Annotated[list[str], Field(min_length=2, max_length=2), AfterValidator(distinct)]],
+        Field(min_length=1, max_length=100),
+    ] = absent("Pairs of settings (or `pairing`) whose interactions can be estimated as well.")
+
+
 class Running(Section):
     """How a matrix is run: how often, in which order, what in parallel."""
 
     repeats: Repeats = Field(default=1, description="Trials per cell.")
     until: UntilSection = absent()
     quiet: QuietSection = absent()
+    sample: SampleSection = absent()
     pause: WarmUp = Field(default=0.0, description="Time between two trials.")
     order: Literal["as-written", "shuffled"] = Field(
         default="as-written", description="shuffled: random within blocks of one trial per cell."

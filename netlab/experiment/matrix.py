@@ -14,6 +14,7 @@ from typing import Any, Literal
 from netlab import stats
 from netlab.ethernet import Link
 from netlab.experiment.cells import Cell, Comparison, Expectation, Grid, expansion
+from netlab.experiment.sample import Sample, drawn
 from netlab.experiment.variants import Variants
 from netlab.trial.interruptions import interruptions
 from netlab.trial.record import Record, Status
@@ -224,6 +225,8 @@ class Matrix:
     common_window: bool = True
     """Whether streams that run at the same time start together and are measured over the same
     time."""
+    sample: Sample | None = None
+    """``None``: every cell is measured."""
 
     def repeats_of(self, cell: Cell) -> int:
         """Trials of a cell; the maximum if a rule ``until`` ends them."""
@@ -240,5 +243,6 @@ class Matrix:
 
 
 def expand(matrix: Matrix) -> tuple[Cell, ...]:
-    """Every cell of a matrix in the order written: by pairing, then by test, then by its axes."""
-    return expansion(matrix.pairings, matrix.grids).cells
+    """The cells of a matrix, or of its sample, in the order written: by pairing, test, and axes."""
+    cells = expansion(matrix.pairings, matrix.grids).cells
+    return cells if matrix.sample is None else drawn(cells, matrix.sample)

@@ -16,6 +16,7 @@ from netlab.config.document import did_you_mean
 from netlab.errors import HostError, IncompleteRun, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import HostPair, Inventory, is_by_name
+from netlab.experiment.sample import sample_in
 from netlab.trial.record import Record, Status, grouped
 from netlab.units import many
 
@@ -131,9 +132,13 @@ _ADDED_LATER = {"cluster": None, "insecure": False}
 
 
 def options_to_resume(
-    folder: Path, hosts: Path | None = None, redo: tuple[str, ...] = ()
+    folder: Path,
+    hosts: Path | None = None,
+    redo: tuple[str, ...] = (),
+    overrides: Mapping[str, str] | None = None,
 ) -> Options:
-    """The options of the last session in ``folder``; ``hosts`` replaces its inventory.
+    """The options of the last session in ``folder``; ``hosts`` replaces its inventory, and
+    ``overrides`` are added to its own. A sample has the cells of the run's plan, or more.
 
     With ``redo``, only these cells are measured again, else those that the last session had to redo
     and did not reach. UsageError if the folder has no options, StoreError if it cannot be read.
@@ -142,7 +147,8 @@ def options_to_resume(
     from netlab.results.value_types import RUN_CHECK
     from netlab.store.reader import MATRIX, read
 
-    notes = [n for n in read(folder, RUN_CHECK).notes if n.kind in (NOTE, "session-end")]
+    stored_run = read(folder, RUN_CHECK)
+    notes = [n for n in stored_run.notes if n.kind in (NOTE, "session-end")]
     latest = next((note for note in reversed(notes) if note.kind == NOTE), None)
     if latest is None:
         raise UsageError(
@@ -164,6 +170,9 @@ def options_to_resume(
         raise UsageError(
             f"the inventory {hosts} of {folder} does not exist; name it with --hosts FILE"
         )
+    if (sample := sample_in(stored_run.plan.content)) is not None:
+        asked["overrides"]["sample.cells"] = str(sample.cells)
+    asked["overrides"] |= overrides or {}
     if notes[-1].kind != NOTE:  # the last session was complete
         asked["redo"] = ()
     options = Options(matrix=folder / MATRIX, hosts=hosts, into=folder, **asked)

@@ -311,6 +311,7 @@ def plan_json(plan: Planned) -> dict[str, Any]:
         "trials_of_unknown_length": plan.time.counted + plan.time.unbounded,
         "trials_that_search": plan.time.searching,
         **({} if matrix.quiet is None else {"quiet": asdict(matrix.quiet)}),
+        **({} if matrix.sample is None else {"sample": asdict(matrix.sample)}),
         "pause_s": matrix.pause_s,
         "scale": matrix.scale,
         "order": matrix.order,
@@ -453,8 +454,9 @@ def _refusals(plan: Planned) -> list[str]:
 
 
 def _sum(plan: Planned) -> str:
-    """The numbers of cells and trials: ``416 cells x 1 trial = 416 trials in 416 rounds``."""
+    """The sample, if any, and numbers: ``416 cells x 1 trial = 416 trials in 416 rounds``."""
     matrix = plan.matrix
+    sample = "" if matrix.sample is None else f"Sample: {matrix.sample}\n"
     cells = [cell for cell in plan.cells if cell not in plan.refused]
     differing = cells if matrix.own_repeats else cells[:1]
     numbers = dict.fromkeys((matrix.fewest_of(cell), matrix.repeats_of(cell)) for cell in differing)
@@ -467,7 +469,8 @@ def _sum(plan: Planned) -> str:
     word = "trial" if per_cell == "1" else "trials"
     if not cells:
         return "No cell can be measured"
-    return f"{units.many(len(cells), 'cell')} x {per_cell} {word} = {trials} in {rounds_}{blocks}"
+    number = units.many(len(cells), "cell")
+    return f"{sample}{number} x {per_cell} {word} = {trials} in {rounds_}{blocks}"
 
 
 def _time(plan: Planned) -> str:

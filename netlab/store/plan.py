@@ -268,10 +268,15 @@ def _canonical(data: object) -> str:
 
 
 def plan_differences(folder_plan: Plan, new_plan: Plan) -> list[str]:
-    """The differences between two plans in words, path by path; empty if they are the same."""
+    """The differences between two plans in words, path by path; empty if they are the same, or if
+    only the sample of the new plan is larger.
+    """
     # Equal contents may still have different repeats, rules or cells.
     # As read back from a file: tuples are lists, keys are text.
-    contents = (json.loads(json.dumps(plan.content)) for plan in (folder_plan, new_plan))
+    contents = [json.loads(json.dumps(plan.content)) for plan in (folder_plan, new_plan)]
+    old, new = ({cell.key for cell in plan.cells} for plan in (folder_plan, new_plan))
+    if grows := old < new and all("sample" in content for content in contents):
+        contents[1]["sample"]["cells"] = contents[0]["sample"]["cells"]
     if sentences := list(differences(*contents)):
         return sentences
     if folder_plan.repeats != new_plan.repeats:
@@ -279,8 +284,7 @@ def plan_differences(folder_plan: Plan, new_plan: Plan) -> list[str]:
     if folder_plan.until != new_plan.until:
         old_rule, new_rule = folder_plan.until or "nothing", new_plan.until or "nothing"
         sentences.append(f"until: {old_rule} in the folder, {new_rule} now")
-    old, new = ({cell.key for cell in plan.cells} for plan in (folder_plan, new_plan))
-    if old != new:
+    if old != new and not grows:
         sentences.append(
             f"cells: {len(old - new)} only in the folder, {len(new - old)} only now, "
             "though the matrix is the same: another version of netlab made the folder"

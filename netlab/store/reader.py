@@ -11,6 +11,7 @@ from typing import Any
 
 from netlab.errors import StoreError, UsageError
 from netlab.experiment.matrix import CellProgress, StealRule, StopRule, outline, progress_of
+from netlab.experiment.sample import sample_in
 from netlab.interpreter import without_collector
 from netlab.store.files import disk_error, read_inside
 from netlab.store.journal import Damage, Keep, Note, RunCheck, TrialKey, scan_journal
@@ -160,6 +161,7 @@ def read_plan(path: Path, check: RunCheck | None = None) -> tuple[Plan, str]:
             settings = None if check is None else check.settings
             plan, created_at = from_text(header.decode("utf-8"), matrix_text, settings)
             stated_facts_of(plan)
+            sample_in(plan.content)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path / HEADER}: {error}; restore it from a copy") from None
     return plan, created_at

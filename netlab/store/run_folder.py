@@ -56,7 +56,8 @@ class RunFolder:
         run_id: str | None = None,
         check: RunCheck | None = None,
     ) -> RunFolder:
-        """Create the folder (0700), or open one of the same plan to resume it.
+        """Create the folder (0700), or open one of the same plan to resume it, or one of a smaller
+        sample of the same matrix, which then gets the new plan.
 
         ``neighbours`` names files that a folder may contain before it is a run folder; ``run_id``
         is the name of a new run in its journal (by default, a random name). A record that ``check``
@@ -81,13 +82,17 @@ class RunFolder:
                         f"{path}: {HEADER} is missing, and {JOURNAL} has {count} records; "
                         f"restore {HEADER} from a copy or choose another folder"
                     )
+            grows = False
             if not created:
-                _refuse_another(path, reader.read_plan(path, check)[0], plan)
+                folder_plan, created_at = reader.read_plan(path, check)
+                _refuse_another(path, folder_plan, plan)
+                grows = len(plan.cells) > len(folder_plan.cells)  # a sample
             journal = Journal.open(path / JOURNAL)
             if created:
                 created_at = clock()
                 name = {"run": run_id or os.urandom(8).hex()}
                 journal.append(_note_text("journal", created_at, name))
+            if created or grows:
                 if plan.matrix_text:
                     write_inside(path, MATRIX, plan.matrix_text.encode("utf-8"))
                 # The header is written last: it makes the folder a complete run folder.

@@ -94,7 +94,7 @@ def test_the_json_schema_defines_each_type_once_by_a_name_that_a_person_chose() 
     for name in FIELD_OF:
         axis = json.dumps(definitions[f"{name}_axis"])
         assert axis.count(f'"$ref": "#/$defs/{name}"') in (2, 3)
-    assert schema_text().count("\n") < 2500
+    assert schema_text().count("\n") < 2550
 
 
 @pytest.mark.parametrize(
