@@ -364,11 +364,13 @@ def effects(folder: Path, scale: Scale | None, quantity: str | None, as_json: bo
     For each kind of test, an analysis of variance divides the differences between the cells among
     the settings and their interactions. On the logarithmic scale, differences are ratios.
     """
+    from netlab.experiment.sample import sample_in
     from netlab.report.sections.effects import as_text
     from netlab.results import effects as results
     from netlab.results.run import load
 
-    kinds = results.kind_effects(load(folder).trials, scale, quantity)
+    run = load(folder)
+    kinds = results.kind_effects(run.trials, scale, quantity, sample_in(run.plan.content))
     if as_json:
         write_output(None, results.as_json(kinds).encode())
     else:

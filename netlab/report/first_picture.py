@@ -290,7 +290,9 @@ def effects_pictures(kinds: Sequence[KindEffects]) -> tuple[FirstPicture, ...]:
         rows.append(IntervalRow(kind.heading))
         for term in (term for term in effects.terms if term.degrees):
             ends = [None if end is None else 100 * end for end in (term.low, term.high)]
-            rows.append(IntervalRow(term_words(term, effects), 100 * term.share, ends[0], ends[1]))
+            rows.append(
+                IntervalRow(term_words(term, effects, kind), 100 * term.share, ends[0], ends[1])
+            )
         levels = [*_level_rows(effects)]
         title = _("{what}: means of the settings’ values", what=kind.heading)
         axis = Axis(kind.unit, logarithmic=effects.logarithmic)

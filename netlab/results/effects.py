@@ -6,11 +6,12 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import chain, combinations, product
 from typing import TYPE_CHECKING, Literal
 
 from netlab.errors import UsageError
 from netlab.experiment.hosts import is_by_name, labels_of
+from netlab.experiment.sample import PAIRING, Sample
 from netlab.kinds import KINDS
 from netlab.messages import _, counted, joined, listed, sentence_case
 from netlab.results.labels import SYSTEMS, setting_name, setting_value
@@ -50,7 +51,8 @@ class KindEffects:
 
     ``blank_cells``: number of planned cells without a figure. ``follows``: a setting that varies
     only with another one → this other one, which is the axis. ``effects`` are in the ``unit``;
-    without them, ``why_not`` says why.
+    without them, ``why_not`` says why. ``sample``: the sample of which the run's cells are all, in
+    words; empty: of the whole matrix.
     """
 
     test: str
@@ -62,6 +64,7 @@ class KindEffects:
     follows: Mapping[str, str]
     effects: Effects | None
     why_not: str
+    sample: str = ""
 
     @property
     def heading(self) -> str:
@@ -133,14 +136,19 @@ def level_words(name: str, level: LevelValue) -> str:
 
 
 def kind_effects(
-    trials: Sequence[Record], scale: Scale | None = None, quantity: str | None = None
+    trials: Sequence[Record],
+    scale: Scale | None = None,
+    quantity: str | None = None,
+    sample: Sample | None = None,
 ) -> tuple[KindEffects, ...]:
     """The effects in each kind of test, protocol and quantity, which are never mixed.
 
     ``trials``: all trials of a run; without a figure, a cell is empty. ``scale``: if it is not
     given, the logarithm if all figures are above 0. ``quantity``: the name of the only quantity;
-    UsageError if the run does not have it.
+    UsageError if the run does not have it. ``sample``: which part of the matrix the run is.
     """
+    if sample is not None and sample.cells >= sample.of:
+        sample = None
     kinds: dict[tuple[tuple[str, str, bool], Quantity], list[tuple[Record, list[float]]]]
     kinds = defaultdict(list)
     for cell in by_cell(trials).values():
@@ -152,7 +160,7 @@ def kind_effects(
     if quantity is not None and quantity not in names:
         raise UsageError(f"--quantity {quantity}: this run has {', '.join(names) or 'none'}")
     return tuple(
-        _effects(kind, own, cells, scale)
+        _effects(kind, own, cells, scale, sample)
         for (kind, own), cells in kinds.items()
         if quantity in (None, own.name)
     )
@@ -163,11 +171,13 @@ def _effects(
     quantity: Quantity,
     cells: Sequence[tuple[Record, list[float]]],
     scale: Scale | None,
+    sample: Sample | None,
 ) -> KindEffects:
     """``kind``: the first fields of the result; ``cells``: a trial, and all figures."""
     firsts = [first for first, _figures in cells]
     names = dict.fromkeys(name for first in firsts for name in first.settings)
     levels = _pairings(firsts, quantity)
+    ends = [*levels]
     levels |= {name: [first.settings.get(name) for first in firsts] for name in names}
     follows: dict[str, str] = {}
     for name in [name for name in reversed(levels) if len({*levels[name]}) > 1]:
@@ -180,17 +190,22 @@ def _effects(
     axes = {name: own for name, own in axes.items() if len(own) > 1 and name not in follows}
     table = {tuple(levels[name][at] for name in axes): cells[at][1] for at in filled}
     is_log = scale == "log" if scale else min(map(min, table.values()), default=0) > 0
+    pairs = None
+    if sample is not None:
+        of = {name: [follows.get(name, name)] for name in levels} | {PAIRING: ends}
+        named = [product(*(of.get(name, ()) for name in pair)) for pair in sample.pairs]
+        pairs = [(a, b) for a, b in chain(*named) if a != b and {a, b} <= axes.keys()]
     effects: Effects | None = None
     why_not: str = _("fewer than two settings vary among the cells with a figure")
     try:
         if len(axes) > 1:
             from netlab.stats.effects import effects_of  # imports numpy
 
-            effects, why_not = effects_of(axes, table, logarithmic=is_log), ""
+            effects, why_not = effects_of(axes, table, logarithmic=is_log, pairs=pairs), ""
     except ValueError as error:
         why_not = str(error)
     words, blanks = (quantity.name, quantity.unit), len(cells) - len(filled)
-    return KindEffects(*kind, *words, blanks, follows, effects, why_not)
+    return KindEffects(*kind, *words, blanks, follows, effects, why_not, str(sample or ""))
 
 
 def ends_of(record: Record, prefix: str | None) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netlab.experiment.sample import sample_in
 from netlab.results.rows import rows_of, text_of
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.journal import Damage, Note
@@ -73,7 +74,7 @@ class Run:
         """What matters in each kind of test; see ``results.effects.kind_effects``."""
         from netlab.results.effects import kind_effects
 
-        return kind_effects(self.trials)
+        return kind_effects(self.trials, sample=sample_in(self.plan.content))
 
     @property
     def notes(self) -> tuple[Note, ...]:

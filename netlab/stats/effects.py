@@ -23,6 +23,10 @@ before pairs (LMG: Lindeman, Merenda and Gold, Introduction to Bivariate and Mul
 1980; Grömping, Am. Stat. 61, 2007). It may be above 0 without an effect, so its lower limit is 0
 unless what the term adds to all others without its axes (type II) is above noise and rest.
 
+**A sample** leaves too much empty for this. Only the pairs that it names are terms, and shares are
+those that their estimated effects have in all cells. The rest is the error of all of them, and of
+adjusted means (Searle, Speed and Milliken, Am. Stat. 34, 1980).
+
 Assumes independent trials with approximately normal scatter that is alike in all cells.
 """
 
@@ -46,6 +50,8 @@ MOST_ORDERED, DRAWN_ORDERS = 6, 40
 MOST_PARAMETERS = 1000
 SMALL = 0.01
 """Without a known noise, axes whose interaction has a smaller share do not count as interacting."""
+_INESTIMABLE = 1e-6
+"""A mean whose coefficients are further than this from combinations of the cells' is not known."""
 _NOTHING = 1e-12
 """A sum of squares up to this share of all squares is an error of rounding."""
 
@@ -55,8 +61,9 @@ class Term:
     """A main effect (one axis), an interaction (a pair), or the rest (all axes).
 
     ``share``: of the variation of the cell means, 0 to 1, with its 95 % interval (``None`` if no
-    cell has two trials). ``degrees``: of freedom; with empty cells a mean over orders, which need
-    not be whole. ``lost``: degrees of freedom that empty cells make impossible to estimate.
+    cell has two trials, and of the rest of a sample). ``degrees``: of freedom; with empty cells a
+    mean over orders, which need not be whole. ``lost``: degrees of freedom that empty cells make
+    impossible to estimate.
     """
 
     axes: tuple[str, ...]
@@ -113,10 +120,12 @@ def effects_of(
     cells: Mapping[Any, Sequence[float]],
     *,
     logarithmic: bool,
+    pairs: Sequence[tuple[str, str]] | None = None,
 ) -> Effects:
     """The effects of two axes or more, each of which has two levels or more.
 
     ``axes``: name → levels. ``cells``: a level of each axis → its trials; absent cells are empty.
+    ``pairs``: of axes; the cells are a sample, and all other interactions belong to the rest.
     Raises ValueError for fewer axes, for a figure that has no logarithm, and for more than
     ``MOST_PARAMETERS`` levels, or pairs of levels.
     """
@@ -131,12 +140,19 @@ def effects_of(
         means[place], shares[place] = mean(own), 1 / len(own)
     deviation, degrees = pooled_deviation(trials)
     noise = deviation**2 * float(np.nanmean(shares)), degrees
-    terms = tuple(_terms(means, [*axes], noise))
-    halves = deviation * t_quantile(1 - TAIL, degrees) if degrees else None
+    terms: Sequence[Term]
+    sizes: Sequence[_LevelMeans]
+    if pairs is None or len(cells) == means.size:
+        half = deviation * t_quantile(1 - TAIL, degrees) if degrees else None
+        terms = [*_terms(means, [*axes], noise)]
+        sizes = [*_sizes(means, shares, axes, terms, half)]
+    else:
+        places = [tuple(sorted(map([*axes].index, pair))) for pair in pairs if len(axes) > 2]
+        terms, sizes = _in_sample(means, noise, axes, [*dict.fromkeys(places)])
     return Effects(
         axes=tuple(axes),
-        terms=terms,
-        sizes=tuple(_sizes(means, shares, axes, terms, halves, logarithmic=logarithmic)),
+        terms=tuple(terms),
+        sizes=tuple(_axis_effect(size, logarithmic=logarithmic) for size in sizes),
         logarithmic=logarithmic,
         cells=len(cells),
         empty=means.size - len(cells),
@@ -151,6 +167,8 @@ _Squares = tuple[float, float]
 """A sum of squares, and its degrees of freedom."""
 _Noise = tuple[float, int]
 """Variance of a cell mean, and its degrees of freedom."""
+_LevelMeans = tuple[str, Mapping[str, Any], Sequence[Any], Any, Any]
+"""As AxisEffect, with the levels, their means, and half their intervals, if they are known."""
 
 
 def squares_of(means: Any) -> list[tuple[_Axes, _Squares, _Squares, int]]:
@@ -159,9 +177,10 @@ def squares_of(means: Any) -> list[tuple[_Axes, _Squares, _Squares, int]]:
     """
     places = np.argwhere(~np.isnan(means))
     y = means[tuple(places.T)] - np.nanmean(means)
-    axes = _columns(means.shape, places, 1)
-    pairs = _columns(means.shape, places, 2) if means.ndim > 2 else {}
-    columns = axes | pairs
+    axes = _columns(means.shape, places, [*combinations(range(means.ndim), 1)])
+    two = [*combinations(range(means.ndim), 2)] if means.ndim > 2 else []
+    pairs = _columns(means.shape, places, two)
+    columns = {term: own - own.mean(axis=0) for term, own in (axes | pairs).items()}
     # On an orthonormal basis of all columns, there are as many rows as parameters.
     basis, _ = np.linalg.qr(np.hstack([*columns.values()]))
 
@@ -193,18 +212,20 @@ def squares_of(means: Any) -> list[tuple[_Axes, _Squares, _Squares, int]]:
     ]
 
 
-def _columns(shape: Sequence[int], places: Any, size: int) -> dict[_Axes, Any]:
-    """Term of ``size`` axes → its columns, a row for each cell."""
-    terms = [*combinations(range(len(shape)), size)]
+def _columns(shape: Sequence[int], places: Any, terms: Sequence[_Axes]) -> dict[_Axes, Any]:
+    """Term → its columns, a row for each place. The codes of the levels of an axis add up to 0; the
+    level -1 is their mean.
+    """
     if sum(math.prod(shape[at] - 1 for at in term) for term in terms) > MOST_PARAMETERS:
         raise ValueError(f"the effects of the settings have more than {MOST_PARAMETERS} parameters")
     columns = {}
     for term in terms:
         own = np.ones((len(places), 1))
         for at in term:
-            one = np.eye(shape[at])[:, 1:][places[:, at]]
+            codes = np.vstack([np.eye(shape[at] - 1), np.full(shape[at] - 1, -1)])
+            one = np.vstack([codes, np.zeros(shape[at] - 1)])[places[:, at]]
             own = np.einsum("ij,ik->ijk", own, one).reshape(len(places), -1)
-        columns[term] = own - own.mean(axis=0)
+        columns[term] = own
     return columns
 
 
@@ -315,14 +336,11 @@ def _sizes(
     axes: Mapping[str, Sequence[Any]],
     terms: Sequence[Term],
     half: float | None,
-    *,
-    logarithmic: bool,
-) -> Iterator[AxisEffect]:
+) -> Iterator[_LevelMeans]:
     """The effects of each axis, within each combination of the axes that interact with it: above
     the noise, or so that it cannot be excluded. ``half``: half the interval of a trial.
     """
     joint = [t.axes for t in terms if t.axes[1:] and (t.lost or _is_above(t))]
-    value, distance = (math.exp, math.expm1) if logarithmic else (float, float)
     names = [*axes]
     for name in names:
         partners = {other for term in joint if name in term for other in term}
@@ -339,12 +357,104 @@ def _sizes(
             own, own_shares = (values[here, at][:, whole] for values in table)
             middles = own.mean(axis=1)
             halves = (half or 0.0) * np.sqrt(own_shares.sum(axis=1)) / own.shape[1]
-            # The upper end of the largest true difference is at most the largest of all upper ends.
-            ends = abs(middles[:, None] - middles) + np.hypot(halves[:, None], halves)
-            np.fill_diagonal(ends, 0)
             levels = [level for level, shown in zip(axes[name], here, strict=True) if shown]
-            rows = zip(middles, middles - halves, middles + halves, strict=True)
-            shown = (tuple(map(value, row[: 1 if half is None else 3])) for row in rows)
-            figures = dict(zip(levels, shown, strict=True)), distance(np.ptp(middles))
             within = dict(zip(inner, place, strict=True))
-            yield AxisEffect(name, within, *figures, distance(ends.max()))
+            yield name, within, levels, middles, None if half is None else halves
+
+
+class _Model:
+    """Main effects and pairs, fitted to the cell means of a sample by least squares. What they
+    leave is their error: noise, and all that is not measured.
+    """
+
+    def __init__(self, means: Any, terms: Sequence[_Axes], noise: _Noise) -> None:
+        self.shape, self.terms, places = means.shape, [(), *terms], np.argwhere(~np.isnan(means))
+        self.rows = np.hstack([*_columns(self.shape, places, self.terms).values()])
+        self.inverse, self.y = np.linalg.pinv(self.rows), means[tuple(places.T)]
+        leverage = np.einsum("ij,ji->i", self.rows, self.inverse)
+        left, degrees = self.y - self.rows @ self.inverse @ self.y, len(places) - leverage.sum()
+        free = np.maximum(1 - leverage, _INESTIMABLE)
+        self.of_cells = np.where(free > _INESTIMABLE, left / free, 0) ** 2
+        self.error = noise
+        if round(degrees):
+            self.error = max(noise, (float(left @ left / degrees), round(degrees)))
+
+    def weights(self, levels: Mapping[int, Any], term: _Axes | None = None) -> Any:
+        """The weights of the cells in the mean of each combination of these levels of some axes,
+        over all others; or in the effect of ``term`` there. NaN if the cells do not tell it.
+        """
+        places = np.array([*product(*(levels.get(at, [-1]) for at in range(len(self.shape))))])
+        columns = _columns(self.shape, places, self.terms)
+        asked = np.hstack([own * (term in (None, of)) for of, own in columns.items()])
+        found = asked @ self.inverse
+        found[abs(found @ self.rows - asked).max(axis=1) > _INESTIMABLE] = math.nan
+        return found
+
+    def halves(self, weights: Any) -> Any:
+        """Half the intervals of means. As errors may differ between cells, a variance is the larger
+        of the usual one and HC3 (MacKinnon and White, J. Econometrics 29, 1985), with the degrees
+        of freedom of as many cells as have weight (Satterthwaite, Biom. Bull. 2, 1946).
+        """
+        squares = weights**2
+        variances = np.maximum(self.error[0] * squares.sum(axis=1), squares @ self.of_cells)
+        many = squares.sum(axis=1) ** 2 / (squares**2).sum(axis=1) - 1
+        degrees = np.clip(many, 1, self.error[1]).tolist()
+        return np.sqrt(variances) * [t_quantile(1 - TAIL, own) for own in degrees]
+
+
+def _in_sample(
+    means: Any, noise: _Noise, axes: Mapping[str, Sequence[Any]], named: Sequence[_Axes]
+) -> tuple[list[Term], list[_LevelMeans]]:
+    """The terms of a sample, as they are in all cells; and the effects of each axis, over all
+    others, and within the levels of one if the two are a named pair with an effect. ValueError.
+    """
+    names, levels = [*axes], {at: range(size) for at, size in enumerate(means.shape)}
+    every = [*((at,) for at in levels), *named]
+    model = _Model(means, every, noise)
+    of_term = {term: {at: levels[at] for at in term} for term in every}
+    sizes_of = {term: math.prod(means.shape[at] - 1 for at in term) for term in every}
+    lost = {term for term in named if np.isnan(model.weights(of_term[term], term)).any()}
+    if lost:  # without them, each axis can be estimated
+        model = _Model(means, [term for term in every if term not in lost], noise)
+    number, (error, degrees), found = len(model.y), model.error, []
+    for term in (term for term in every if term not in lost):
+        weights, size = model.weights(of_term[term], term), sizes_of[term]
+        if np.isnan(weights).any():
+            raise ValueError("the cells with a figure do not tell the settings apart")
+        squares = number * float(np.mean((weights @ model.y) ** 2))
+        chance = number * error * float((weights**2).sum(axis=1).mean()) / size, degrees
+        found.append((term, (squares, size), chance, max(0.0, squares - size * chance[0])))
+    rest = (number - 1) * (error - noise[0])
+    total = math.fsum([rest, *(true for *_, true in found)]) or 1.0
+    terms, sizes = [], list[_LevelMeans]()
+    for term, own, chance, true in found:
+        low = high = None
+        if degrees:  # as if the variation of all else were known
+            low, high = (end / (end + total - true or 1.0) for end in _limits(own, chance)[1:])
+            low = min(low, true / total) if _below(0.0, own, chance) > 1 - TAIL else 0.0
+        terms.append(Term(tuple(names[at] for at in term), own[1], 0, true / total, low, high))
+    terms += [Term(tuple(names[at] for at in term), 0, sizes_of[term], 0.0) for term in lost]
+    if degrees:
+        terms.append(Term(tuple(names), degrees, 0, rest / total))
+    joint = [{*term} for (term, *_), own in zip(found, terms, strict=False) if term[1:] and own.low]
+    for at, name in enumerate(names):
+        within = [{o: [n]} for pair in joint if at in pair for o in pair - {at} for n in levels[o]]
+        for fixed in [{}, *within]:
+            weights = model.weights({**fixed, at: levels[at]})
+            halves = model.halves(weights) if degrees else None
+            place = {names[other]: axes[names[other]][n] for other, (n,) in fixed.items()}
+            sizes.append((name, place, axes[name], weights @ model.y, halves))
+    return terms, sizes
+
+
+def _axis_effect(size: _LevelMeans, *, logarithmic: bool) -> AxisEffect:
+    name, within, levels, middles, halves = size
+    value, distance = (math.exp, math.expm1) if logarithmic else (float, float)
+    known = np.zeros(len(middles)) if halves is None else halves
+    # The upper end of the largest true difference is at most the largest of all upper ends.
+    ends = abs(middles[:, None] - middles) + np.hypot(known[:, None], known)
+    np.fill_diagonal(ends, 0)
+    rows = zip(middles, middles - known, middles + known, strict=True)
+    shown = (tuple(map(value, row[: 1 if halves is None else 3])) for row in rows)
+    figures = dict(zip(levels, shown, strict=True)), distance(np.ptp(middles))
+    return AxisEffect(name, within, *figures, distance(ends.max()))

@@ -63,7 +63,7 @@ def sheets_of(kind: KindEffects) -> tuple[Table, ...]:
     effects = kind.effects
     if effects is None:
         return ()
-    terms = [(term_words(term, effects), "", term) for term in effects.terms]
+    terms = [(term_words(term, effects, kind), "", term) for term in effects.terms]
     shares: list[FigureColumn[Term]] = [FigureColumn(_("share"), _share)]
     if effects.degrees:
         shares.append(FigureColumn(_("95 % interval"), _limits))
@@ -93,10 +93,12 @@ def largest_sizes(effects: Effects) -> Iterator[AxisEffect]:
             yield max(sizes, key=lambda size: size.at_most)
 
 
-def term_words(term: Term, effects: Effects) -> Message:
+def term_words(term: Term, effects: Effects, kind: KindEffects) -> Message:
     """The axes of a term."""
     words: Message = joined(" × ", map(axis_words, term.axes))
-    if len(term.axes) > _MOST_NAMED:
+    if kind.sample and len(effects.axes) == len(term.axes) > 2:
+        words = _("all other interactions")
+    elif len(term.axes) > _MOST_NAMED:
         words = _("three or more settings together")
     if term is effects.terms[-1] and not effects.degrees:
         return _("{setting}, or noise", setting=words)
@@ -172,9 +174,11 @@ def remarks_of(kind: KindEffects) -> Iterator[Message]:
             **{"empty": effects.empty, "all": effects.cells + effects.empty},
             blank=kind.blank_cells,
         )
+        if kind.sample:
+            yield _("not measured, as the run is a sample: {sample}", sample=kind.sample)
     lost = [term for term in effects.terms if term.lost]
     if lost:
-        words = [term_words(term, effects) for term in lost]
+        words = [term_words(term, effects, kind) for term in lost]
         words = [
             _("{term} (in part)", term=one) if term.degrees else one
             for one, term in zip(words, lost, strict=True)
