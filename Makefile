@@ -95,7 +95,7 @@ mutants: $(VENV)/mutants ## alter the arithmetic, a small fault at a time, and c
 defects: $(VENV)/further probe ## plant the defects of benchmarks/defects/list.json, one at a time, and count what the tests find: as root, hours
 	@$(BIN)/python -m benchmarks.defects try
 
-messages: $(VENV)/runs ## collect the texts of reports into the catalogues of other languages (LANGUAGE=fr begins one)
+messages: $(VENV)/tests ## collect the texts of reports into the catalogues of other languages (LANGUAGE=fr begins one)
 	@$(BIN)/python docs/scripts/messages.py $(LANGUAGE)
 
 docs: $(VENV)/runs ## bring the list of packages, what produced each finding, the drawing and the manual page up to date

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import runpy
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
 
 import pytest
 from babel.messages.pofile import read_po
+from command_line import netlab
 from folders import FIXTURES, REPORTS, ROOT
 from hypothesis import given
 from hypothesis import strategies as st
@@ -152,3 +154,20 @@ def test_a_german_report_has_decimal_commas_and_the_csv_files_of_an_english_repo
     assert r"\renewcommand{\tablename}{Tabelle}" in tex
     for words in ("Übertragungsrate", "Puffergröße", "Obergrenze der Leitung", "48,56"):
         assert words in page
+
+
+def test_without_babel_an_english_report_is_written_and_a_german_one_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copied(FIXTURES / "run-v1", tmp_path)
+    language.catalogue_of.cache_clear()
+    for name in ["babel", *(name for name in sys.modules if name.startswith("babel."))]:
+        monkeypatch.setitem(sys.modules, name, None)
+    files = sorted(folder.rglob("*"))
+    for words in ("report", "history"):
+        ended = netlab(tmp_path, words, "--lang", "de", str(folder))
+        (line,) = ended.stderr.splitlines()
+        assert "--lang needs Babel" in line and "pip install 'netlab-matrix[languages]'" in line
+        assert (ended.returncode, ended.stdout) == (2, "")
+    assert sorted(folder.rglob("*")) == files
+    assert '<html lang="en">' in write_undrawn(load(folder)).read_text("utf-8")

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netlab.errors import UsageError
+
 if TYPE_CHECKING:
     from netlab.report.tables.elements import AnyTable, Chart, HeatMap, Part, Strip
     from netlab.report.tables.tables import TableSection
@@ -78,9 +80,14 @@ class _Lacking(gettext.NullTranslations):
 
 @cache
 def catalogue_of(language: str) -> gettext.NullTranslations:
-    """The catalogue of a language other than English, one of ``languages()``."""
-    from babel.messages.mofile import write_mo
-    from babel.messages.pofile import read_po
+    """The catalogue of a language other than English. UsageError without Babel, an extra."""
+    try:
+        from babel.messages.mofile import write_mo
+        from babel.messages.pofile import read_po
+    except ModuleNotFoundError:
+        raise UsageError(
+            "--lang needs Babel; install it with: pip install 'netlab-matrix[languages]'"
+        ) from None
 
     with (FOLDER / f"{language}.po").open("rb") as file:
         read = read_po(file, locale=language)
