@@ -92,7 +92,9 @@ class TestAWindowsHost:
             assert sftp.listdir(folder) == ["kept"]
             name = folder.rpartition("/")[2]
             process = windows(four_hosts, rf"dir /b C:\users\NETLAB\{name}")
-            assert process.stdout.strip() == b"kept"
+            listed = (process.returncode, process.stdout, process.stderr)
+            log = (four_hosts.folder / "windows-a.log").read_text(errors="replace")
+            assert listed == (0, b"kept\r\n", b""), (sftp.listdir(folder), log[-2000:])
             with pytest.raises(OSError, match="Permission denied"):
                 sftp.mkdir("/C:/windows/x")
             with pytest.raises(FileNotFoundError):
