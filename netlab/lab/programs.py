@@ -36,6 +36,7 @@ WINDOWS_PROGRAMS = {
     "wineserver64": "wine64",  # the kernel of one Windows host, which makes all its sockets
     "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64",
     "setpriv": "util-linux",
+    "setarch": "util-linux",
 }
 
 SUDO_PROGRAMS = {"setpriv": "util-linux"}

@@ -182,6 +182,9 @@ def _write_whole(path: Path, text: str) -> None:
 # Every such host starts from a template, a finished wine prefix: drive C, the registry, an account.
 # It is made once per version of wine. A host mounts a file system in memory over it (overlayfs): it
 # reads the template's files, and what it writes vanishes when the host ends.
+# ``setarch -R``: else Linux puts the heap of wine64 at random up to 1 GiB above it, and where the
+# heap covers 0x7ffe0000, a page that all Windows programs share, wine ends at once: exit status 1
+# and no output, once in some thousand starts.
 CACHE = Path("/var/cache/netlab")
 TEMPLATE = "wine-template-"
 HALF_MADE = "half-made-"
@@ -282,7 +285,7 @@ def _make(prefix: Path) -> None:
             # If this process dies, the kernel kills the command, and all of wine with the command.
             program("setpriv"), "--pdeathsig", "KILL",
             program("unshare"), "--pid", "--mount", "--net", "--ipc", "--fork", "--kill-child",
-            "--mount-proc", "sh", "-ec", MAKE_TEMPLATE,
+            "--mount-proc", "setarch", "-R", "sh", "-ec", MAKE_TEMPLATE,
         ]
         # fmt: on
         with log.open("wb") as output:
@@ -326,7 +329,7 @@ SHELL_TEXT = """\
 # Login shell: shell [-c COMMAND]. Nothing of the Unix side's environment gets to the command.
 [ "$1" = -c ] && command="NETLAB_LAB_COMMAND=$2"
 exec env -i {environment} SSH_CONNECTION="$SSH_CONNECTION" ${{command:+"$command"}} \\
-    {loader} 'C:\\{launch}'
+    setarch -R {loader} 'C:\\{launch}'
 """
 
 
@@ -337,6 +340,7 @@ def wish_of(template: Path) -> Mapping[str, Any]:
     number = str(uuid.uuid4())
     number_the_machine = ["reg", "add", MACHINE_KEY, "/v", "MachineGuid", "/d", number, "/f"]
     launch, loader = LAUNCH_ON_C.replace("/", "\\"), program("wine64")
+    first = ["setarch", "-R", loader, *number_the_machine]
     return {
         "template": str(template),
         "prefix": str(PREFIX),
@@ -347,5 +351,5 @@ def wish_of(template: Path) -> Mapping[str, Any]:
         # wineserver starts first and keeps running: it makes the sockets of all programs. The first
         # program starts Windows' services, which takes a second. It sets a unique MachineGuid, by
         # which programs distinguish machines: all hosts share the template's MachineGuid.
-        "programs": [[program("wineserver64"), "--persistent"], [loader, *number_the_machine]],
+        "programs": [[program("wineserver64"), "--persistent"], first],
     }

@@ -85,9 +85,7 @@ def catalogue_of(language: str) -> gettext.NullTranslations:
         from babel.messages.mofile import write_mo
         from babel.messages.pofile import read_po
     except ModuleNotFoundError:
-        raise UsageError(
-            "--lang needs Babel; install it with: pip install 'netlab-matrix[languages]'"
-        ) from None
+        raise UsageError("--lang needs Babel: pip install 'netlab-matrix[languages]'") from None
 
     with (FOLDER / f"{language}.po").open("rb") as file:
         read = read_po(file, locale=language)

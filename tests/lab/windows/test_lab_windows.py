@@ -31,6 +31,9 @@ from netlab.lab import life, network, server, state
 from netlab.lab import state as windows_room
 from netlab.lab.plan import LabOptions
 
+ADDR_NO_RANDOMIZE = 0x40000
+"""Of personality(2)."""
+
 
 class TestAWindowsHost:
     pytestmark = needs_wine_at_rest
@@ -113,6 +116,22 @@ class TestAWindowsHost:
         finally:
             with files(four_hosts, "windows-a") as sftp:
                 sftp.rename(".cache/netlab/lab.exe", "lab.exe")
+
+    def test_linux_does_not_randomize_the_addresses_of_windows_programs_on_a_windows_host(
+        self, four_hosts: lab.LabState
+    ) -> None:
+        """Where it did, a heap covered the page at 0x7ffe0000 now and then, and wine ended."""
+        uid = next(host.uid for host in four_hosts.hosts if host.name == "windows-a")
+        fixed = {}
+        with started(four_hosts, "windows-a", "wait"):
+            for process in Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):
+                    name = (process / "cmdline").read_bytes().split(b"\0")[0].decode()
+                    if process.stat().st_uid == uid and name.endswith(".exe"):
+                        flags = int((process / "personality").read_text(), 16)
+                        fixed[name.rpartition("\\")[2]] = bool(flags & ADDR_NO_RANDOMIZE)
+        assert {"launch.exe", "cmd.exe", "lab.exe", "services.exe"} <= fixed.keys()
+        assert all(fixed.values()), fixed
 
     def test_each_windows_host_has_its_own_files_and_registry(
         self, four_hosts: lab.LabState
