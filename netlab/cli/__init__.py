@@ -234,18 +234,20 @@ def plan(
 @options.JSON
 def status(folder: Path, as_json: bool) -> None:
     """Print the progress of RUN, also while it is being measured."""
+    from netlab.report import report_of
     from netlab.results.value_types import RUN_CHECK
     from netlab.store.reader import status_of
 
     state = status_of(folder, RUN_CHECK)
-    measured = report.answered(folder) if state.ok else None
+    contents = report_of(folder) if state.ok else None
+    answer = contents and contents.answer
     if as_json:
-        answer = measured and measured.answer.as_dict()
-        output.show_data(json.dumps({**state.as_dict(), "answer": answer}, indent=1))
+        data = {**state.as_dict(), "answer": answer and answer.as_dict()}
+        output.show_data(json.dumps(data, indent=1))
     else:
         output.show(state.as_text())
-        if measured:
-            output.show(f"\n{measured.overview_text(output.width())}")
+        if contents and answer:
+            output.show(f"\n{contents.overview_text(output.width())}")
 
 
 @cli.command()

@@ -240,19 +240,9 @@ def show_answer(folder: Path, *, as_json: bool = False) -> None:
 
 
 def _show_answer_line(contents: Report | LargeReport) -> None:
-    """The answer as the last JSON line of a run; a very large run has none."""
-    from netlab.report import Report
-
-    if isinstance(contents, Report):
+    """The answer as the last JSON line of a run."""
+    if contents.answer:
         show_data(json.dumps({"type": "answer", **contents.answer.as_dict()}))
-
-
-def answered(folder: Path) -> Report | None:
-    """The report of a run that has an answer: any but a very large one."""
-    from netlab.report import Report, report_of
-
-    contents = report_of(folder)
-    return contents if isinstance(contents, Report) else None
 
 
 def show_written(report: WrittenReport, *, as_json: bool = False) -> None:

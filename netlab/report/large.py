@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
+from typing import ClassVar
 
 from netlab.experiment.hosts import is_by_name, labels_of
 from netlab.findings.analysis import Analysis, load_cells
@@ -361,6 +362,8 @@ class LargeReport:
     wording: Wording
     narrow: bool = False
     """Whether each chart is also drawn in the width of one column of a page."""
+    answer: ClassVar[None] = None
+    """There is none: the cells are too many to look for their limits."""
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
