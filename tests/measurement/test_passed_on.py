@@ -76,7 +76,7 @@ def timed(search: ThroughputSearch) -> None:
     [
         (PayloadSearch, swept, (stream, "values_of", carry_cell), set()),
         (PayloadSearch, probed, (payload_search, "exchange_of", carry), OWN),
-        (ThroughputSearch, offered, (trial_room, "keys_of", carry), {"duration_s"}),
+        (ThroughputSearch, offered, (trial_room, "end_of", carry), {"duration_s"}),
         (ThroughputSearch, timed, (throughput_search, "exchange_of", carry), OWN),
     ],
 )
