@@ -185,7 +185,7 @@ class AnswerTable:
                 if n
             ),
             FigureColumn(self.unit, self._shown, self.unit),
-            *([FigureColumn(_("n"), _trials_of, decimals=WHOLE)] if with_n else []),
+            FigureColumn(_("n"), lambda row: row.trials if with_n else None, decimals=WHOLE),
             FigureColumn(_("of wire"), _share_of, "%", 1),
             FigureColumn(_("limited by"), lambda row: row.limit.words),
         ]
@@ -196,7 +196,8 @@ class AnswerTable:
             title = _("{title}; {span} trials a row", title=title, span=span)
         if with_cpu:
             title = _("{title}; CPU of both ends", title=title)
-            columns.insert(-1, FigureColumn(_("CPU s/Gbit"), _cpu_of, "s/Gbit"))
+            cpu = _("CPU s/Gbit")
+            columns.insert(-1, FigureColumn(cpu, lambda row: row.cpu_s_per_gbit, "s/Gbit"))
         shown = [column for column in columns if any(map(column.shows, self.rows))]
         rows = [
             (row.levels[0] if row.levels else _level_words(_WAY, row.places[0]), row.cell, row)
@@ -250,14 +251,6 @@ class AnswerTable:
 
 def _level_of(number: int) -> Callable[[AnswerRow], str]:
     return lambda row: row.levels[number]
-
-
-def _cpu_of(row: AnswerRow) -> float | None:
-    return row.cpu_s_per_gbit
-
-
-def _trials_of(row: AnswerRow) -> int:
-    return row.trials
 
 
 def _share_of(row: AnswerRow) -> Shown:

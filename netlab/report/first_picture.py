@@ -122,9 +122,6 @@ def _steps(low: float, high: float, count: int) -> list[float]:
     return [(first + n) * step for n in range(int((high - first * step) / step + 1e-9) + 1)]
 
 
-# Heat maps
-
-
 @dataclass(frozen=True, slots=True)
 class _Scale:
     """Converts values from ``low`` to ``high`` to pixels from ``start`` to ``end``."""
@@ -293,7 +290,8 @@ def effects_pictures(kinds: Sequence[KindEffects]) -> tuple[FirstPicture, ...]:
             rows.append(
                 IntervalRow(term_words(term, effects, kind), 100 * term.share, ends[0], ends[1])
             )
-        levels = [*_level_rows(effects)]
+        if not (levels := [*_level_rows(effects)]):
+            continue
         title = _("{what}: means of the settings’ values", what=kind.heading)
         axis = Axis(kind.unit, logarithmic=effects.logarithmic)
         means.append(interval_picture(title, title, levels, axis))
@@ -309,13 +307,6 @@ def _level_rows(effects: Effects) -> Iterator[IntervalRow]:
         yield IntervalRow(joined(", ", [name, at]) if at else name)
         for level, (middle, *ends) in size.means.items():
             yield IntervalRow(level_words(size.axis, level), middle, *(ends or (None, None)))
-
-
-def _partly(title: Message, count: int, total: int) -> Message:
-    """The title; if ``count`` is less than ``total``, both numbers are added."""
-    if count == total:
-        return title
-    return _("{title} (the first {shown} of {all})", title=title, shown=str(count), all=str(total))
 
 
 def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> Iterator[FirstPicture]:
@@ -345,7 +336,10 @@ def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> Iterator
     margin = 1 / (1 + MARGIN), 1 + MARGIN
     label = _("ratio, contender to baseline; shaded: equivalent")
     axis = Axis(label, logarithmic=True, level=1.0, margin=margin)
-    title = _partly(_("Comparisons: ratio and 95 % interval"), count, total)
+    title = _("Comparisons: ratio and 95 % interval")
+    if count < total:
+        counts = {"shown": str(count), "all": str(total)}
+        title = _("{title} (the first {shown} of {all})", title=title, **counts)
     meaning = _(
         "Filled: different, corrected for all comparisons of the run. Hollow: no difference shown."
     )

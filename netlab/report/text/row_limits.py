@@ -137,7 +137,7 @@ class RowLimits:
             if places[0].quantity not in THROUGHPUTS.values():
                 return RowLimit()
             if all((place.share or 0.0) >= FILLED_BOTH_WAYS for place in places):
-                return RowLimit(Kind.WIRE_CEILING.limit or "", Kind.WIRE_CEILING.advice, known=True)
+                return _known(Kind.WIRE_CEILING)
             why = _("limits are known of streams: add a stream test to the matrix")
             return RowLimit(_("unknown"), why)
         return self._of_streams(places)
@@ -146,11 +146,12 @@ class RowLimits:
         weights, numbers, total = self._weights(places)
         named = sorted(weights, key=lambda kind: -weights[kind])
         if named and 2 * weights[named[0]] > total:
-            return _known(named[0], numbers[named[0]], places)
+            of_one = 0 if places[1:] else len(places[0].values)
+            return _known(named[0], numbers[named[0]], of_one)
         if other := self._stopped(places, total) or self._slow_host(places):
             return other
         if all((place.share or 0.0) >= FILLED for place in places):
-            return RowLimit(Kind.WIRE_CEILING.limit or "", Kind.WIRE_CEILING.advice, known=True)
+            return _known(Kind.WIRE_CEILING)
         if named[1:]:
             words = joined("; ", [kind.limit or "" for kind in named[:_MOST_NAMED]])
             return RowLimit(_("several"), _("{limits}: see the cells", limits=words))
@@ -231,10 +232,9 @@ class RowLimits:
         return next((words for kinds, words in _REASONS.items() if found & kinds), _NO_CAUSE)
 
 
-def _known(kind: Kind, number: int, places: Sequence[AnswerCell]) -> RowLimit:
-    """The limit; of a single cell, in how many trials, if these are not most of them."""
+def _known(kind: Kind, some: int = 1, trials: int = 0) -> RowLimit:
+    """The limit; if it is that of half of ``trials`` or fewer, in how many."""
     words: str = kind.limit or ""
-    if len(places) == 1 and 2 * number <= len(places[0].values):
-        counts = {"some": number, "all": len(places[0].values)}
-        words = _("{limit} ({some} of {all} trials)", limit=words, **counts)
+    if 2 * some <= trials:
+        words = _("{limit} ({some} of {all} trials)", limit=words, some=some, all=trials)
     return RowLimit(words, kind.advice, known=True)
