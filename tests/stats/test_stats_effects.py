@@ -195,12 +195,16 @@ def test_the_noise_is_subtracted_with_the_harmonic_mean_of_the_trials() -> None:
     assert found.trials == (1, 4)
 
 
-def test_without_repeats_there_are_no_intervals_and_all_axes_may_interact() -> None:
-    cells = {(a, b): [10.0 * (a + 1) + b] for a in range(2) for b in range(3)}
+@pytest.mark.parametrize(("more", "interacting"), [(0.0, 0), (0.5, 0), (6.0, 1)])
+def test_without_repeats_there_are_no_intervals_and_small_interactions_do_not_count(
+    more: float, interacting: int
+) -> None:
+    cells = {(a, b): [10.0 * (a + 1) + b + more * (a * b == 2)] for a in (0, 1) for b in range(3)}
     found = effects_of({"a": (0, 1), "b": (0, 1, 2)}, cells, logarithmic=False)
     assert [(term.low, term.high) for term in found.terms] == [(None, None)] * 3
     assert found.degrees == 0
-    assert {len(size.within) for size in found.sizes} == {1}
+    assert (found.terms[-1].share >= 0.01) == bool(interacting)
+    assert {len(size.within) for size in found.sizes} == {interacting}
     assert all(len(mean) == 1 for size in found.sizes for mean in size.means.values())
 
 
