@@ -21,16 +21,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from benchmarks.stage import Verdict, finish, table
 from benchmarks.truths.score import wilson
+from netlab.config.matrix_file import load_matrix
 from netlab.experiment.cells import Cell, Grid, expansion
+from netlab.experiment.matrix import expand
 from netlab.experiment.sample import Sample, drawn
 from netlab.kinds import DEFAULTS_OF
+from netlab.results.effects import kind_effects
+from netlab.results.run import Run, load
+from netlab.stats import mean
 from netlab.stats.effects import AxisEffect, effects_of, squares_of
+from netlab.trial.record import by_cell
 
 Method = Literal["fractional", "latin-hypercube", "random"]
 METHODS: tuple[Method, ...] = ("fractional", "latin-hypercube", "random")
@@ -154,6 +161,32 @@ def _orders(matrix: Drawn, size: AxisEffect) -> list[bool]:
     return found
 
 
+def of_run(run: Run, method: Method, number: int) -> tuple[int, int]:
+    """(pairs of levels whose intervals are apart in a sample of a measured whole matrix, those of
+    them in another order than the means of all its cells); the matrix has streams one way.
+    """
+    cells = expand(load_matrix(run.path / "matrix.yaml", {}, None))
+    sample = Sample(cells=number, of=len(cells), method=method)
+    chosen = {cell.key for cell in drawn(cells, sample)}
+    of_sample = kind_effects([t for t in run.trials if t.cell in chosen], sample=sample)
+    logs = {
+        cell: mean([math.log(trial.number("throughput_bit_per_s") or 0) for trial in trials])
+        for cell, trials in by_cell(run.trials).items()
+    }
+    apart = wrong = 0
+    for size in of_sample[0].effects.sizes if of_sample[0].effects else ():
+        true = {
+            level: mean([logs[c.key] for c in cells if c.settings.get(size.axis) == level])
+            for level in size.means
+        }
+        for one, other in combinations(() if size.within else size.means, 2):
+            (_, low, high), (_, other_low, other_high) = size.means[one], size.means[other]
+            if low > other_high or other_low > high:
+                apart += 1
+                wrong += (low > other_high) != (true[one] > true[other])
+    return apart, wrong
+
+
 def _row(method: str, found: Sequence[Compared]) -> list[str]:
     right = sum(not one.wrong for one in found)
     low, high = wilson(right, len(found))
@@ -176,7 +209,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--number", type=int, default=100, help="matrices")
     parser.add_argument("--cells", type=int, default=200, help="of each sample")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--run", type=Path, help="a run of a whole matrix, measured with repeats")
     asked = parser.parse_args(arguments)
+    if asked.run:
+        rows = [[name, *map(str, of_run(load(asked.run), name, asked.cells))] for name in METHODS]
+        print(table(["method", "levels apart", "wrong order"], rows))
+        return int(any(row[2] != "0" for row in rows))
     found: dict[Method, list[Compared]] = {method: [] for method in METHODS}
     for at in range(asked.number):
         matrix = drawn_matrix(np.random.default_rng([asked.seed, at]))

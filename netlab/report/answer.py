@@ -65,6 +65,8 @@ _APART = ("protocol", "engine", _INSIDE)
 """Axes over which there is no mean: their levels are different things."""
 _SECTIONS = {"payload_search": "payload", "throughput_search": "rate-without-loss"}
 """Kind of test → anchor of its section on the page; else its name with hyphens."""
+_ANSWER_AXES = {**dict.fromkeys(PAIRING_AXES, _WAY), "direction": _FLOW}
+"""Axis of effects → that of an answer, if they differ."""
 _CABLE = _("over a cable")
 _RATE = THROUGHPUTS[""].name
 
@@ -418,8 +420,9 @@ def _varying(places: Sequence[AnswerCell]) -> list[str]:
 def _axes(places: Sequence[AnswerCell], room: int, shares: Mapping[str, float]) -> tuple[str, ...]:
     """The axes of a table: those that explain most, as long as there is room for their levels."""
     varying, few = _varying(places), len(places) <= room
-    # Directions are different things, too, but not if that leaves no room for anything else.
-    shares = {**shares, _FLOW: math.inf}
+    if any(place.flow for place in places):
+        # Two directions at once are told apart, if what matters more leaves room for that.
+        shares = {**shares, _FLOW: max(LEAST_SHARE, shares.get(_FLOW, 0.0))}
     chosen = [axis for axis in varying if axis in _APART]
 
     def rows_with(axes: Sequence[str]) -> int:
@@ -427,7 +430,7 @@ def _axes(places: Sequence[AnswerCell], room: int, shares: Mapping[str, float]) 
 
     for axis in sorted(varying, key=lambda axis: -shares.get(axis, 0.0)):
         rows = rows_with([*chosen, axis])
-        matters = few or len(shares) == 1 or shares.get(axis, 0.0) >= LEAST_SHARE
+        matters = few or not shares or shares.get(axis, 0.0) >= LEAST_SHARE
         if rows_with(chosen) < rows <= room and matters:
             chosen.append(axis)
     return tuple(axis for axis in varying if axis in chosen)
@@ -446,7 +449,7 @@ def _importance(kinds: Sequence[KindEffects], test: str, family: str) -> dict[st
         own: dict[str, float] = {}
         for term in kind.effects.terms:
             if len(term.axes) <= 2:  # a larger term is the rest: all axes, and noise
-                for axis in {_WAY if axis in PAIRING_AXES else axis for axis in term.axes}:
+                for axis in {_ANSWER_AXES.get(axis, axis) for axis in term.axes}:
                     own[axis] = own.get(axis, 0.0) + term.share
         most |= {axis: max(share, most.get(axis, 0.0)) for axis, share in own.items()}
     return most
@@ -618,7 +621,6 @@ def conditions(axes: Iterable[str], place: AnswerCell) -> str:
         value = place.levels.get(axis)
         if isinstance(value, str) or axis in ("engine", "message_bytes"):
             return level_words(axis, value)
-        names = {"setting": axis_words(axis), "value": setting_value(axis, value)}
-        return _("{setting} {value}", **names)
+        return joined(" ", [axis_words(axis), setting_value(axis, value)])
 
     return joined(", ", map(words, axes))

@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from folders import REPORTS, ROOT
+from folders import ROOT
 from made_parts import made_run
 from made_readings import plan_of, planned, result
 from made_reports import RECORDED, overview_text
@@ -25,19 +25,22 @@ from netlab.stats import interval, mean
 from netlab.store.plan import PlannedCell
 
 ANSWERS = ROOT / "tests" / "recorded" / "answers.txt"
-"""The answers of all recorded runs as an 80-column terminal shows them, for people to read. Made by
-``python tests/report/first/test_answer.py``."""
+"""The answers of all recorded runs and of first measurements as an 80-column terminal shows them,
+for people to read. Made by ``python tests/report/first/test_answer.py``."""
 SCREEN = 24
+FIRST = ROOT / "tests" / "recorded" / "runs"
+"""What a newcomer measures first: `make demo`, `netlab measure`, and that between two hosts."""
+FOLDERS = {path.name: path for path in (*sorted(FIRST.iterdir()), *RECORDED)}
 RUNS = [
     # The pinned run takes longest, and shows what the unpinned one shows.
-    pytest.param(path.name, marks=[pytest.mark.night] if "pinned" in path.name else [])
-    for path in RECORDED
+    pytest.param(name, marks=[pytest.mark.night] if "pinned" in name else [])
+    for name in FOLDERS
 ]
 
 
 @cache
 def recorded(name: str) -> Analysis:
-    return load(REPORTS / name)
+    return load(FOLDERS[name])
 
 
 @cache
@@ -284,4 +287,4 @@ def test_the_answer_is_shown_in_german() -> None:
 
 
 if __name__ == "__main__":
-    ANSWERS.write_text("\n".join(shown(path.name) for path in RECORDED), encoding="utf-8")
+    ANSWERS.write_text("\n".join(map(shown, FOLDERS)), encoding="utf-8")
