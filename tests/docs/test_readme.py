@@ -22,11 +22,11 @@ CI = [
     if not line.lstrip().startswith("#")
 ]
 LEFT_OUT = "…"
-ROW = re.compile(r"(?:TCP|UDP) +\d+ +[\d.]+ \([\d.]+(?: to [\d.]+)?\) +2 +(.+)")
-"""A row of the answer: protocol, messages, mean and range of two cells, what limited them."""
+ROW = re.compile(r"(?:TCP|UDP) +\d+ +[\d.]+(?: \([\d.]+ to [\d.]+\))? +2 +[\d.]+ +(.+)")
+"""A row of the answer: protocol, messages, mean and range of two cells, CPU time, limit."""
 VERDICT = re.compile(r"Throughput: [\d.]+ [GM]bit/s \(.+\) to [\d.]+ Gbit/s \(.+\)")
 ADVICE = re.compile(r"[A-Z][^:]+: .+\.")
-"""What to change, or why a limit is unknown."""
+"""What matters, what to change, or why a limit is unknown."""
 
 MEASURED_HERE = {"make demo", "make test"}
 INSTALLED = {"python3 -m venv .venv && .venv/bin/pip install .", ".venv/bin/netlab measure"}
