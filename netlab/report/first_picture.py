@@ -258,6 +258,9 @@ def _rows(answer: RunAnswer) -> Iterator[FirstPicture]:
     for row in shown.rows:
         size = 100 * (row.share or 0.0) / row.mean if of_wire else 1 / shown.scale
         low, high = (end * size for end in row.ends or (row.mean, row.mean))
+        if of_wire and len(row.places) > 1:  # each cell has a ceiling of its own
+            shares = [100 * (place.share or 0.0) for place in row.places]
+            low, high = min(shares), max(shares)
         label = conditions(shown.axes, row.places[0])
         words = titled(label, joined(" ", [shown.figure(row), shown.unit]))
         rows.append(

@@ -148,7 +148,7 @@ class RowLimits:
         if named and 2 * weights[named[0]] > total:
             of_one = 0 if places[1:] else len(places[0].values)
             return _known(named[0], numbers[named[0]], of_one)
-        if other := self._stopped(places, total) or self._slow_host(places):
+        if other := self._other(places, total):
             return other
         if all((place.share or 0.0) >= FILLED for place in places):
             return _known(Kind.WIRE_CEILING)
@@ -199,8 +199,10 @@ class RowLimits:
                     found[finding.kind] = finding
         return {kind: own for kind, own in found.items() if 2 * numbers[kind] > len(places)}
 
-    def _stopped(self, places: Sequence[AnswerCell], total: float) -> RowLimit | None:
-        """The limit of a row in which time without data costs at least half of what it misses."""
+    def _other(self, places: Sequence[AnswerCell], total: float) -> RowLimit | None:
+        """The limit of a row in which time without data costs at least half of what it misses, or
+        most of whose cells have a slow host or pair, or a slow mesh.
+        """
         found = self._found(places)
         cells = {place.cell for place in places}
         for kind, (figure, words) in _STOPPED.items():
@@ -211,13 +213,8 @@ class RowLimits:
                 share = finding.evidence.get(figure, 0.0) / finding.evidence.get("window_ns", 1.0)
                 if 2 * share * trials >= total:
                     return RowLimit(words, kind.advice, known=True)
-        return None
-
-    def _slow_host(self, places: Sequence[AnswerCell]) -> RowLimit | None:
-        """The limit of a row most of whose cells have a slow host or pair, or a slow mesh."""
-        found = self._found(places)
-        kind = next((kind for kind in _SLOWER if kind in found), None)
-        return None if kind is None else RowLimit(_SLOWER[kind], kind.advice, known=True)
+        slow = next((kind for kind in _SLOWER if kind in found), None)
+        return None if slow is None else RowLimit(_SLOWER[slow], slow.advice, known=True)
 
     def _why(self, places: Sequence[AnswerCell]) -> Message:
         first, found = places[0].trials[0], self._found(places).keys()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from netlab.findings.analysis import Analysis, load
 from netlab.findings.finding import Kind
 from netlab.report import Report
 from netlab.report.answer import MOST_ROWS, MOST_WARNINGS, MOST_WORDS, RunAnswer, answer_of
+from netlab.report.first_picture import pictures
 from netlab.report.language import Wording, wording_in
 from netlab.report.sections import FirstLines
 from netlab.stats import interval, mean
@@ -198,6 +199,27 @@ def test_rows_are_told_apart_by_settings_that_matter_only_together(tmp_path: Pat
     assert [line.sentence for line in answer.matters] == [
         "Throughput over TCP: Socket buffer and streams explain more than 99.9 % of the variation."
     ]
+
+
+@pytest.mark.parametrize("name", ["engines-lab", "lab-report", "lab-report-lab"])
+def test_the_picture_has_each_row_between_the_shares_of_its_lowest_and_highest_cell(
+    name: str,
+) -> None:
+    picture, *_more = pictures(answer(name), ())
+    (first, *_others) = (one for one in answer(name).tables if len(one.rows) > 1)
+    whiskers = [
+        [float(dict(mark.attributes)[end]) for end in ("x1", "x2")]
+        for mark in picture.scenes[0].marks
+        if dict(mark.attributes).get("class") == "whisker"
+    ]
+    shares = [[place.share or 0.0 for place in row.places] for row in first.rows]
+    ends = [(min(own), max(own)) for own in shares]
+    assert len(whiskers) == len(ends)
+    for end in (0, 1):
+        drawn = sorted(range(len(ends)), key=lambda at: whiskers[at][end])
+        values = [ends[at][end] for at in drawn]
+        # A pixel is less than 0.5 % of the axis.
+        assert all(one <= 1.01 * other for one, other in pairwise(values))
 
 
 def test_an_answer_as_data_has_the_figures_of_its_tables_and_the_cells_behind_them() -> None:
