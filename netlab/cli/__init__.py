@@ -235,11 +235,13 @@ def plan(
 def status(folder: Path, as_json: bool) -> None:
     """Print the progress of RUN, also while it is being measured."""
     from netlab.report import report_of
+    from netlab.results.arrow.run_parts import is_large
     from netlab.results.value_types import RUN_CHECK
     from netlab.store.reader import status_of
 
     state = status_of(folder, RUN_CHECK)
-    contents = report_of(folder) if state.ok else None
+    # That of a very large run takes longer than a status may take.
+    contents = report_of(folder) if state.ok and not is_large(folder) else None
     answer = contents and contents.answer
     if as_json:
         data = {**state.as_dict(), "answer": answer and answer.as_dict()}

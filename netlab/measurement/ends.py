@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from netlab import clock
 from netlab.errors import ProbeError
@@ -22,9 +22,11 @@ from netlab.experiment.hosts import Host, Mirror, Service
 from netlab.experiment.matrix import NamedMirror
 from netlab.kinds import Setup, Stream
 from netlab.kinds.groups import Talk
-from netlab.remote.agent import Agent
-from netlab.remote.answers import ClockOffset
 from netlab.trial.record import Value
+
+if TYPE_CHECKING:  # `netlab plan` connects to no host
+    from netlab.remote.agent import Agent
+    from netlab.remote.answers import ClockOffset
 
 DEVICE = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
 """Interfaces whose names need no quoting in any shell."""

@@ -67,6 +67,7 @@ _SECTIONS = {"payload_search": "payload", "throughput_search": "rate-without-los
 """Kind of test → anchor of its section on the page; else its name with hyphens."""
 _ANSWER_AXES = {**dict.fromkeys(PAIRING_AXES, _WAY), "direction": _FLOW}
 """Axis of effects → that of an answer, if they differ."""
+_AS_SETTING = {_WAY: "pairing", _FLOW: "direction"}
 _CABLE = _("over a cable")
 _RATE = THROUGHPUTS[""].name
 
@@ -212,7 +213,7 @@ class AnswerTable:
         """The quantity, over which axes it is a mean, and how many rows are left out."""
         parts = [sentence_case(self.quantity)]
         if self.means_of_cells:
-            axes = listed(map(_averaged_words, self.averaged))
+            axes = listed(axis_words(_AS_SETTING.get(axis, axis)) for axis in self.averaged)
             parts.append(_("means over {axes} (lowest to highest cell)", axes=axes))
         if self.left_out:
             parts.append(
@@ -404,10 +405,6 @@ def _axis_name(axis: str) -> str:
     return own[axis] if axis in own else setting_name(axis)
 
 
-def _averaged_words(axis: str) -> str:
-    return _axis_name(axis) if axis == _FLOW else axis_words("pairing" if axis == _WAY else axis)
-
-
 def _varied(axis: str, places: Iterable[AnswerCell]) -> set[str]:
     return {str(place.levels.get(axis)) for place in places}
 
@@ -422,7 +419,7 @@ def _axes(places: Sequence[AnswerCell], room: int, shares: Mapping[str, float]) 
     varying, few = _varying(places), len(places) <= room
     if any(place.flow for place in places):
         # Two directions at once are told apart, if what matters more leaves room for that.
-        shares = {**shares, _FLOW: max(LEAST_SHARE, shares.get(_FLOW, 0.0))}
+        shares = {**shares, **{a: max(LEAST_SHARE, shares.get(a, 0.0)) for a in (_WAY, _FLOW)}}
     chosen = [axis for axis in varying if axis in _APART]
 
     def rows_with(axes: Sequence[str]) -> int:
@@ -586,8 +583,9 @@ def _range(told: _Told) -> Iterator[Message]:
         figures = [joined(" ", [shown.digits(p.mean), shown.unit]) for p in (low, high)]
     ends = {"quantity": sentence_case(shown.quantity), "low": figures[0], "high": figures[1]}
     apart = _interval_of(low)[1] < _interval_of(high)[0]
-    differing = {axis for axis in _axes_of(shown)[0] if len(_varied(axis, (low, high))) > 1}
-    for axes in _axes_of(shown, differing) if apart else ():
+    every = _axes_of(shown)[0]
+    differing = {axis for axis in every if len(_varied(axis, (low, high))) > 1}
+    for axes in (every, *_axes_of(shown, differing)) if apart else ():
         what = {"at_low": conditions(axes, low), "at_high": conditions(axes, high)}
         yield _("{quantity}: {low} ({at_low}) to {high} ({at_high})", **ends, **what)
     yield _("{quantity}: {low} to {high}, by cell", **ends)

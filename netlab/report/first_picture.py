@@ -15,7 +15,7 @@ from netlab.experiment.cells import Comparison
 from netlab.messages import Message, _, joined
 from netlab.report.answer import RunAnswer, conditions
 from netlab.report.sections.comparisons import interval_words, words_of
-from netlab.report.sections.effects import largest_sizes, term_words, where
+from netlab.report.sections.effects import largest_sizes, means_words, term_words, where
 from netlab.results.effects import KindEffects, axis_words, level_words
 from netlab.stats import MARGIN
 from netlab.stats.effects import Effects
@@ -295,7 +295,8 @@ def effects_pictures(kinds: Sequence[KindEffects]) -> tuple[FirstPicture, ...]:
             )
         if not (levels := [*_level_rows(effects)]):
             continue
-        title = _("{what}: means of the settings’ values", what=kind.heading)
+        words = {"what": kind.heading, "means": means_words(effects)}
+        title = _("{what}: {means} of the settings’ values", **words)
         axis = Axis(kind.unit, logarithmic=effects.logarithmic)
         means.append(interval_picture(title, title, levels, axis))
     title = _("What explains the differences, with 95 % intervals if cells have repeats")
@@ -305,9 +306,7 @@ def effects_pictures(kinds: Sequence[KindEffects]) -> tuple[FirstPicture, ...]:
 
 def _level_rows(effects: Effects) -> Iterator[IntervalRow]:
     for size in largest_sizes(effects):
-        at = where(size)
-        name = axis_words(size.axis)
-        yield IntervalRow(joined(", ", [name, at]) if at else name)
+        yield IntervalRow(joined(", ", filter(None, [axis_words(size.axis), where(size)])))
         for level, (middle, *ends) in size.means.items():
             yield IntervalRow(level_words(size.axis, level), middle, *(ends or (None, None)))
 

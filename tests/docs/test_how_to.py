@@ -98,5 +98,6 @@ def test_the_nightly_script_prints_something_only_if_the_run_or_the_check_fails(
         check=True,
     )
     assert (process.stdout == "") == (run == check == 0)
-    assert ("said by check" in process.stdout) == (check != 0)
+    # What a run measured is judged even if some of its cells failed.
+    assert ("said by check" in process.stdout) == (run != 0 or check != 0)
     assert process.stderr == ""

@@ -74,8 +74,10 @@ def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.lab
 def test_the_progress_bar_writes_to_the_terminal_and_not_to_standard_output(drawn: Drawn) -> None:
-    records = [json.loads(line) for line in drawn.process.stdout.splitlines()]
+    *records, answer = [json.loads(line) for line in drawn.process.stdout.splitlines()]
     assert [record["status"] for record in records] == ["ok", "ok"]
+    assert answer["type"] == "answer"
+    assert len(answer["verdicts"]) == 1
     assert "2/2" in drawn.text
     assert '"status"' not in drawn.text
 

@@ -204,7 +204,7 @@ def test_run_with_redo_measures_a_cell_again_and_prints_its_record_as_json(copie
     assert len(load(copied / "out").frame) == CELLS
     # An impossible cell is tried again by each session, a trial that a stall disturbed at once.
     events = map(json.loads, process.stdout.splitlines())
-    results = {(e["cell"] == key, e["status"]) for e in events}
+    results = {(e["cell"] == key, e["status"]) for e in events if e["type"] == "record"}
     assert results == {(True, "ok"), (False, "impossible")}
 
 

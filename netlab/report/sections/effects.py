@@ -15,10 +15,6 @@ from netlab.trial.figures import FigureColumn, Shown
 from netlab.units import format_share, plain_figures
 
 NAME = "effects"
-_MOST_NAMED = 3
-"""Maximum number of axes of a term that are named."""
-_MOST_LEVELS = 3
-"""Maximum number of levels whose means are all shown; of more, the lowest and the highest are."""
 
 
 def part(kinds: Sequence[KindEffects]) -> Part | None:
@@ -75,7 +71,7 @@ def sheets_of(kind: KindEffects) -> tuple[Table, ...]:
 
     columns: list[FigureColumn[AxisEffect]] = [
         FigureColumn(_("difference"), at_most),
-        FigureColumn(_("means"), lambda size: joined(" ", [_means(size), kind.unit])),
+        FigureColumn(means_words(effects), lambda size: joined(" ", [_means(size), kind.unit])),
         FigureColumn(_("where"), where),
     ]
     if not any(map(where, (size for _axis, _cell, size in largest))):
@@ -83,6 +79,11 @@ def sheets_of(kind: KindEffects) -> tuple[Table, ...]:
     corner = _("setting")
     sizes = table(_("{what}: sizes", what=kind.heading), corner, columns, largest)
     return table(kind.sentence, corner, shares, terms), sizes
+
+
+def means_words(effects: Effects) -> Message:
+    """What the means of levels are called: those of logarithms are geometric."""
+    return _("geometric means") if effects.logarithmic else _("means")
 
 
 def largest_sizes(effects: Effects) -> Iterator[AxisEffect]:
@@ -98,7 +99,7 @@ def term_words(term: Term, effects: Effects, kind: KindEffects) -> Message:
     words: Message = joined(" × ", map(axis_words, term.axes))
     if kind.sample and len(effects.axes) == len(term.axes) > 2:
         words = _("all other interactions")
-    elif len(term.axes) > _MOST_NAMED:
+    elif len(term.axes) > 3:
         words = _("three or more settings together")
     if term is effects.terms[-1] and not effects.degrees:
         return _("{setting}, or noise", setting=words)
@@ -120,7 +121,7 @@ def _limits(term: Term) -> str:
 def _means(size: AxisEffect) -> Message:
     """The means of the levels with their intervals, of many levels the lowest and the highest."""
     order = sorted(size.means, key=size.means.__getitem__)
-    levels = [*size.means] if len(order) <= _MOST_LEVELS else [order[0], order[-1]]
+    levels = [*size.means] if len(order) <= 3 else [order[0], order[-1]]
     shown = []
     for level in levels:
         middle, *ends = (plain_figures(figure, 4) for figure in size.means[level])
@@ -154,7 +155,7 @@ def remarks_of(kind: KindEffects) -> Iterator[Message]:
     if effects is None:
         return
     if effects.logarithmic:
-        yield _("scale: logarithm, as settings act as factors")
+        yield _("scale: logarithm, as settings act as factors; means are geometric")
     else:
         yield _("scale: {unit}", unit=kind.unit)
     if effects.degrees:

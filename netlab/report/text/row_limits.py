@@ -45,8 +45,6 @@ _REASONS = {
 _NO_CAUSE = _(
     "the records show no cause: measure TCP and UDP with several message sizes, three trials each"
 )
-_MOST_NAMED = 3
-"""Maximum number of limits of a row that are named."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +151,7 @@ class RowLimits:
         if all((place.share or 0.0) >= FILLED for place in places):
             return _known(Kind.WIRE_CEILING)
         if named[1:]:
-            words = joined("; ", [kind.limit or "" for kind in named[:_MOST_NAMED]])
+            words = joined("; ", [kind.limit or "" for kind in named[:3]])
             return RowLimit(_("several"), _("{limits}: see the cells", limits=words))
         return RowLimit(_("unknown"), self._why(places))
 
