@@ -17,7 +17,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -153,6 +153,11 @@ def _orders(matrix: Drawn, size: AxisEffect) -> list[bool]:
     true = dict(
         zip(matrix.axes[size.axis], whole.reshape(len(whole), -1).mean(axis=1), strict=True)
     )
+    return _right(size, true)
+
+
+def _right(size: AxisEffect, true: Mapping[Any, float]) -> list[bool]:
+    """Of each two levels whose intervals are apart: whether their order is that of ``true``."""
     found = []
     for one, other in combinations(size.means, 2):
         (_, low, high), (_, other_low, other_high) = size.means[one], size.means[other]
@@ -173,18 +178,15 @@ def of_run(run: Run, method: Method, number: int) -> tuple[int, int]:
         cell: mean([math.log(trial.number("throughput_bit_per_s") or 0) for trial in trials])
         for cell, trials in by_cell(run.trials).items()
     }
-    apart = wrong = 0
+    orders: list[bool] = []
     for size in of_sample[0].effects.sizes if of_sample[0].effects else ():
-        true = {
-            level: mean([logs[c.key] for c in cells if c.settings.get(size.axis) == level])
-            for level in size.means
-        }
-        for one, other in combinations(() if size.within else size.means, 2):
-            (_, low, high), (_, other_low, other_high) = size.means[one], size.means[other]
-            if low > other_high or other_low > high:
-                apart += 1
-                wrong += (low > other_high) != (true[one] > true[other])
-    return apart, wrong
+        if not size.within:
+            true = {
+                level: mean([logs[c.key] for c in cells if c.settings.get(size.axis) == level])
+                for level in size.means
+            }
+            orders += _right(size, true)
+    return len(orders), orders.count(False)
 
 
 def _row(method: str, found: Sequence[Compared]) -> list[str]:

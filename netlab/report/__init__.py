@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from netlab.report.language import Wording
     from netlab.report.large import LargeReport
     from netlab.report.sections import FirstLines
-    from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip
+    from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip, Table
     from netlab.report.tables.tables import TableSection
     from netlab.results.layout import Layout
     from netlab.trial.record import Record
@@ -108,6 +108,11 @@ class Report:
 
         return answer_of(self.run)
 
+    @cached_property
+    def answer_sheets(self) -> tuple[Table, ...]:
+        """The tables of the answer in the report's language, with all their columns."""
+        return tuple(self.wording.of_table(shown.sheet) for shown in self.answer.tables)
+
     def write(self, *, reload_s: int | None = None) -> Path:
         """Write the tables (.md, .tex, .csv), the charts (.svg, .png, .pdf) and index.html.
 
@@ -155,7 +160,7 @@ class Report:
             contents = Contents(
                 *(run, run.trials, means, tabled, further),
                 *((*worded_diagrams, *of_further), left_out, cells, lines),
-                tuple(worded.of_table(shown.sheet) for shown in lines.answer.tables),
+                self.answer_sheets,
                 first_pictures(lines.answer, lines.judged),
                 effects_pictures(run.effects),
                 files=frozenset([*files, *([f"{CHARTS}/"] if all_charts else [])]),
@@ -222,8 +227,7 @@ class Report:
             (_("Warnings"), [line.sentence for line in answer.warnings]),
         )
         first = [(worded.text(name), [*map(worded.text, own)]) for name, own in lists]
-        answered = [worded.of_table(shown.sheet) for shown in answer.tables]
-        overviews = (*answered, *means)
+        overviews = (*self.answer_sheets, *means)
         set_in_latex = latex.document(
             *(title, tables, parts, latex.words_of(worded)),
             first=first,

@@ -199,8 +199,7 @@ class AnswerTable:
             title = _("{title}; {span} trials a row", title=title, span=span)
         if with_cpu:
             title = _("{title}; CPU of both ends", title=title)
-            cpu = _("CPU s/Gbit")
-            columns.insert(-1, FigureColumn(cpu, lambda row: row.cpu_s_per_gbit, "s/Gbit"))
+            columns.insert(-1, FigureColumn(_("CPU s/Gbit"), lambda r: r.cpu_s_per_gbit, "s/Gbit"))
         shown = [column for column in columns if any(map(column.shows, self.rows))]
         rows = [
             (row.levels[0] if row.levels else _level_words(_WAY, row.places[0]), row.cell, row)
@@ -476,9 +475,8 @@ def _verdict(shown: AnswerTable, places: Sequence[AnswerCell], limits: RowLimits
         make = _range
     texts = [*make(_Told(shown, places, low, high, limits.of([low])))]
     short = [text for text in texts if len(text.split()) <= MOST_WORDS]
-    section = _SECTIONS.get(shown.test, shown.test.replace("_", "-"))  # streams: of their cell
     cells = dict.fromkeys(place.cell for place in (low, high, *places))
-    return AnswerLine((short or texts[-1:])[0], tuple(cells), section)
+    return AnswerLine((short or texts[-1:])[0], tuple(cells), _section_of(shown.test))
 
 
 def _lost_under_load(run: Analysis) -> Iterator[AnswerLine]:
@@ -497,17 +495,21 @@ def _lost_under_load(run: Analysis) -> Iterator[AnswerLine]:
 
 def _without_result(run: Analysis, families: Collection[tuple[str, str]]) -> Iterator[AnswerLine]:
     """A line on each kind of test that was tried, but has no figure at all."""
-    tried = [record for record in run.trials if record.status is not Status.PENDING]
+    answered = {test for test, _family in families}
+    tried = [r for r in run.trials if r.status is not Status.PENDING and r.test not in answered]
     for test, records in grouped(tried, lambda record: record.test).items():
-        if test in {own for own, _family in families}:
-            continue
         label = KINDS[test].label if test in KINDS else test
         sentence = _("{test}: no cell has a result", test=sentence_case(label or test))
         if reasons := Counter(record.reason for record in records if record.reason):
             ((reason, _number),) = reasons.most_common(1)
             sentence = _("{sentence} ({reason})", sentence=sentence, reason=reason)
         cells = dict.fromkeys(record.cell for record in records)
-        yield AnswerLine(sentence, tuple(cells), _SECTIONS.get(test, test.replace("_", "-")))
+        yield AnswerLine(sentence, tuple(cells), _section_of(test))
+
+
+def _section_of(test: str) -> str:
+    """Anchor of the section; streams have none, so the page takes that of their cell."""
+    return _SECTIONS.get(test, test.replace("_", "-"))
 
 
 def _order(place: AnswerCell) -> float:

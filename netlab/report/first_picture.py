@@ -290,9 +290,7 @@ def effects_pictures(kinds: Sequence[KindEffects]) -> tuple[FirstPicture, ...]:
         rows.append(IntervalRow(kind.heading))
         for term in (term for term in effects.terms if term.degrees):
             ends = [None if end is None else 100 * end for end in (term.low, term.high)]
-            rows.append(
-                IntervalRow(term_words(term, effects, kind), 100 * term.share, ends[0], ends[1])
-            )
+            rows.append(IntervalRow(term_words(term, kind), 100 * term.share, ends[0], ends[1]))
         if not (levels := [*_level_rows(effects)]):
             continue
         words = {"what": kind.heading, "means": means_words(effects)}

@@ -59,7 +59,7 @@ def sheets_of(kind: KindEffects) -> tuple[Table, ...]:
     effects = kind.effects
     if effects is None:
         return ()
-    terms = [(term_words(term, effects, kind), "", term) for term in effects.terms]
+    terms = [(term_words(term, kind), "", term) for term in effects.terms]
     shares: list[FigureColumn[Term]] = [FigureColumn(_("share"), _share)]
     if effects.degrees:
         shares.append(FigureColumn(_("95 % interval"), _limits))
@@ -94,14 +94,15 @@ def largest_sizes(effects: Effects) -> Iterator[AxisEffect]:
             yield max(sizes, key=lambda size: size.at_most)
 
 
-def term_words(term: Term, effects: Effects, kind: KindEffects) -> Message:
-    """The axes of a term."""
+def term_words(term: Term, kind: KindEffects) -> Message:
+    """The axes of a term of the kind's effects."""
     words: Message = joined(" × ", map(axis_words, term.axes))
-    if kind.sample and len(effects.axes) == len(term.axes) > 2:
+    effects = kind.effects
+    if kind.sample and effects and len(effects.axes) == len(term.axes) > 2:
         words = _("all other interactions")
     elif len(term.axes) > 3:
         words = _("three or more settings together")
-    if term is effects.terms[-1] and not effects.degrees:
+    if effects and term is effects.terms[-1] and not effects.degrees:
         return _("{setting}, or noise", setting=words)
     return words
 
@@ -159,13 +160,10 @@ def remarks_of(kind: KindEffects) -> Iterator[Message]:
     else:
         yield _("scale: {unit}", unit=kind.unit)
     if effects.degrees:
-        numbers = [*map(str, dict.fromkeys(effects.trials))]
         yield _(
             "noise: standard deviation {spread}, {trials} trials a cell; shares are without it",
             spread=difference(effects, effects.deviation, kind.unit),
-            trials=_("{low} to {high}", low=numbers[0], high=numbers[1])
-            if numbers[1:]
-            else numbers[0],
+            trials=spanned(*map(str, effects.trials)),
         )
     else:
         yield _("noise: not known, as no cell has two trials; it is part of the shares")
@@ -179,18 +177,14 @@ def remarks_of(kind: KindEffects) -> Iterator[Message]:
             yield _("not measured, as the run is a sample: {sample}", sample=kind.sample)
     lost = [term for term in effects.terms if term.lost]
     if lost:
-        words = [term_words(term, effects, kind) for term in lost]
+        words = [term_words(term, kind) for term in lost]
         words = [
             _("{term} (in part)", term=one) if term.degrees else one
             for one, term in zip(words, lost, strict=True)
         ]
         yield _("not known, as cells are empty: {terms}", terms=joined(", ", words))
-    for name, axis in kind.follows.items():
-        yield _(
-            "{setting} varies only with {axis}",
-            setting=axis_words(name),
-            axis=axis_words(axis),
-        )
+    for own, axis in kind.follows.items():
+        yield _("{setting} varies only with {axis}", setting=axis_words(own), axis=axis_words(axis))
 
 
 _MEANING = _(

@@ -17,7 +17,7 @@ from netlab.results.layout import LevelValue
 from netlab.stats import mean
 from netlab.trial.column import THROUGHPUTS, Quantity
 from netlab.trial.figures import results_of
-from netlab.trial.record import Record, grouped
+from netlab.trial.record import PREFIXES, Record, grouped
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
@@ -37,6 +37,8 @@ _CHANGED = frozenset(
     {Kind.TREND_PROVED, Kind.TREND_POSSIBLE, Kind.FIRST_TRIAL_SLOWER, Kind.DEVIATION_TRIAL}
 )
 _ABOVE = frozenset({Kind.ABOVE_WIRE_RATE, Kind.ABOVE_WIRE_TOOL, Kind.ABOVE_WIRE_EITHER})
+_Found = Mapping[Kind, Finding]
+_READ = frozenset({*_STOPPED, *_SLOWER, *_CHANGED, *_ABOVE})
 _REASONS = {
     _ABOVE: _("the figure is above the wire ceiling: state the link’s rate"),
     _CHANGED: _("the rate changed between trials: find what changed, then repeat the cells"),
@@ -108,19 +110,18 @@ class RowLimits:
         for finding in run.limits:
             for cell, trial in finding.trials:
                 self._kinds.setdefault((cell, finding.group.flow), []).append((finding.kind, trial))
-        for finding in run.findings:
-            if finding.kind in _SLOWER and "as_link_rate_bit_per_s" in finding.evidence:
-                self._add_slower(finding)
         self._about: dict[str, list[Finding]] = {}
         for finding in run.findings:
-            if finding.kind in {*_CHANGED, *_ABOVE, *_STOPPED, *_SLOWER}:
+            if finding.kind in _READ:
                 for cell in finding.cells:
                     self._about.setdefault(cell, []).append(finding)
+            if finding.kind in _SLOWER and "as_link_rate_bit_per_s" in finding.evidence:
+                self._add_slower(finding)
 
     def _add_slower(self, finding: Finding) -> None:
         """Count a slower link of a host, or of a mesh, for the trials that have no limit."""
         for cell, trial in finding.trials:
-            for key in (key for key in self._missing if key[0] == cell):
+            for key in {(cell, flow) for flow in PREFIXES} & self._missing.keys():
                 own = self._kinds.setdefault(key, [])
                 if all(number != trial or not _is_named(kind) for kind, number in own):
                     own.append((Kind.LINK_FAR_BELOW, trial))
@@ -146,14 +147,15 @@ class RowLimits:
         if named and 2 * weights[named[0]] > total:
             of_one = 0 if places[1:] else len(places[0].values)
             return _known(named[0], numbers[named[0]], of_one)
-        if other := self._other(places, total):
+        found = self._found(places)
+        if other := _other(places, found, total):
             return other
         if all((place.share or 0.0) >= FILLED for place in places):
             return _known(Kind.WIRE_CEILING)
         if named[1:]:
             words = joined("; ", [kind.limit or "" for kind in named[:3]])
             return RowLimit(_("several"), _("{limits}: see the cells", limits=words))
-        return RowLimit(_("unknown"), self._why(places))
+        return RowLimit(_("unknown"), self._why(places, found))
 
     def _weights(
         self, places: Sequence[AnswerCell]
@@ -186,7 +188,7 @@ class RowLimits:
         every = (self._missing.get((place.cell, place.flow), {}) for place in places)
         return weights, numbers, math.fsum(share for own in every for share in own.values())
 
-    def _found(self, places: Sequence[AnswerCell]) -> Mapping[Kind, Finding]:
+    def _found(self, places: Sequence[AnswerCell]) -> _Found:
         """The kinds of findings about most of the cells of a row."""
         numbers: Counter[Kind] = Counter()
         found: dict[Kind, Finding] = {}
@@ -197,25 +199,8 @@ class RowLimits:
                     found[finding.kind] = finding
         return {kind: own for kind, own in found.items() if 2 * numbers[kind] > len(places)}
 
-    def _other(self, places: Sequence[AnswerCell], total: float) -> RowLimit | None:
-        """The limit of a row in which time without data costs at least half of what it misses, or
-        most of whose cells have a slow host or pair, or a slow mesh.
-        """
-        found = self._found(places)
-        cells = {place.cell for place in places}
-        for kind, (figure, words) in _STOPPED.items():
-            if finding := found.get(kind):
-                # The finding without trials is about the longest pause; it has their number.
-                most = min(finding.evidence.get("trials", 1), sum(len(p.values) for p in places))
-                trials = sum(cell in cells for cell, _trial in finding.trials) or most
-                share = finding.evidence.get(figure, 0.0) / finding.evidence.get("window_ns", 1.0)
-                if 2 * share * trials >= total:
-                    return RowLimit(words, kind.advice, known=True)
-        slow = next((kind for kind in _SLOWER if kind in found), None)
-        return None if slow is None else RowLimit(_SLOWER[slow], slow.advice, known=True)
-
-    def _why(self, places: Sequence[AnswerCell]) -> Message:
-        first, found = places[0].trials[0], self._found(places).keys()
+    def _why(self, places: Sequence[AnswerCell], found: _Found) -> Message:
+        first = places[0].trials[0]
         if self._run.plan.source is not None:
             return _("the document does not say it: measure it with netlab")
         if engine := first.settings.get("engine"):
@@ -224,7 +209,7 @@ class RowLimits:
             return _("the data stayed within one host: measure over a cable")
         if any(place.ceiling is None for place in places):
             return _("the link’s rate is not stated: give it with --link, or in the matrix")
-        return next((words for kinds, words in _REASONS.items() if found & kinds), _NO_CAUSE)
+        return next((words for kinds, words in _REASONS.items() if found.keys() & kinds), _NO_CAUSE)
 
 
 def _known(kind: Kind, some: int = 1, trials: int = 0) -> RowLimit:
@@ -233,3 +218,20 @@ def _known(kind: Kind, some: int = 1, trials: int = 0) -> RowLimit:
     if 2 * some <= trials:
         words = _("{limit} ({some} of {all} trials)", limit=words, some=some, all=trials)
     return RowLimit(words, kind.advice, known=True)
+
+
+def _other(places: Sequence[AnswerCell], found: _Found, total: float) -> RowLimit | None:
+    """The limit of a row in which time without data costs at least half of what it misses, or
+    most of whose cells have a slow host or pair, or a slow mesh.
+    """
+    cells = {place.cell for place in places}
+    for kind, (figure, words) in _STOPPED.items():
+        if finding := found.get(kind):
+            # The finding without trials is about the longest pause; it has their number.
+            most = min(finding.evidence.get("trials", 1), sum(len(p.values) for p in places))
+            trials = sum(cell in cells for cell, _trial in finding.trials) or most
+            share = finding.evidence.get(figure, 0.0) / finding.evidence.get("window_ns", 1.0)
+            if 2 * share * trials >= total:
+                return RowLimit(words, kind.advice, known=True)
+    slow = next((kind for kind in _SLOWER if kind in found), None)
+    return None if slow is None else RowLimit(_SLOWER[slow], slow.advice, known=True)

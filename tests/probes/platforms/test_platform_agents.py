@@ -77,7 +77,7 @@ def test_facts_name_the_host_and_its_route_to_a_peer(runner: Runner) -> None:
         assert facts["route_interface"] == "lo"
         assert facts["interface_mtu_bytes"] >= 1500
     if runner.windows:
-        # Wine names itself, and the Windows that it stands in for.
+        # The fact has the name wine, and the version of Windows that wine reports.
         assert re.match(r"wine \d+\.\d.*, as Microsoft Windows", facts["distribution"])
         assert 100_000 <= facts["timer_resolution_ns"] <= 16_000_000
 
