@@ -454,7 +454,7 @@ def _may_be_lost(counts: _Counted, link: Link) -> bool:
     if not losses.frames or frames <= 0 or _certain_bytes(counts, own + losses, link):
         return False
     excess, our_bytes = counts.bytes - own.counted(counts.packets), losses.payload / losses.frames
-    most = (1 + AS_LONG) * our_bytes + FCS_AND_TAG_BYTES
-    return (1 - AS_LONG) * our_bytes <= excess / frames and (
-        (excess - counts.control_bytes) / frames <= most
-    )
+    # The two counters may be read with a frame between them.
+    least = (1 - AS_LONG) * our_bytes * (frames - 1)
+    most = ((1 + AS_LONG) * our_bytes + FCS_AND_TAG_BYTES) * (frames + 1)
+    return least <= excess <= most + counts.control_bytes
