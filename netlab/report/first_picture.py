@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from netlab.compare.align import Judged
 from netlab.experiment.cells import Comparison
-from netlab.messages import Message, _, joined
+from netlab.messages import Message, _, joined, sentence_case
 from netlab.report.answer import RunAnswer, conditions
 from netlab.report.sections.comparisons import interval_words, words_of
 from netlab.report.sections.effects import largest_sizes, means_words, term_words, where
@@ -272,10 +272,10 @@ def _rows(answer: RunAnswer) -> Iterator[FirstPicture]:
         axis = Axis(_("% of the wire ceiling"), logarithmic=logarithmic, level=100.0)
     else:
         axis = Axis(shown.unit, logarithmic=logarithmic)
-    title = shown.title
+    title = _("{what}: means and ranges", what=sentence_case(shown.quantity))
     if not shown.means_of_cells:
-        title = _("{title}; with 95 % intervals", title=title)
-    yield interval_picture(title, title, rows, axis)
+        title = _("{title}; with 95 % intervals", title=shown.title)
+    yield interval_picture(title, shown.title, rows, axis)
 
 
 def effects_pictures(kinds: Sequence[KindEffects]) -> tuple[FirstPicture, ...]:
@@ -336,14 +336,12 @@ def _forest(verdicts: Sequence[tuple[Comparison, Sequence[Judged]]]) -> Iterator
     margin = 1 / (1 + MARGIN), 1 + MARGIN
     label = _("ratio, contender to baseline; shaded: equivalent")
     axis = Axis(label, logarithmic=True, level=1.0, margin=margin)
-    title = _("Comparisons: ratio and 95 % interval")
+    title = _("Comparisons: ratio, 95 % interval")
     if count < total:
         counts = {"shown": str(count), "all": str(total)}
-        title = _("{title} (the first {shown} of {all})", title=title, **counts)
-    meaning = _(
-        "Filled: different, corrected for all comparisons of the run. Hollow: no difference shown."
-    )
+        title = _("{title} ({shown} of {all})", title=title, **counts)
+    meaning = _("Filled: different, corrected for all comparisons. Hollow: no difference shown.")
     if not any(row.shown for row in rows if row.middle is not None):
-        meaning = _("Hollow: no difference shown, corrected for all comparisons of the run.")
+        meaning = _("Hollow: no difference shown.")
     description = joined(". ", [title, meaning])
     yield interval_picture(title, description, rows, axis, (meaning,))

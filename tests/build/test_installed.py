@@ -56,7 +56,8 @@ def test_an_installed_netlab_measures_a_matrix_by_name_and_builds_the_probe_once
     for into in ("first", "second"):
         words = ["run", "loopback", "--into", into, "--json", "--wait", "120", "--no-report"]
         output = done([netlab, *words], cwd=tmp_path, env=surroundings)
-        records = [json.loads(line) for line in output.splitlines()]
+        *records, answer = [json.loads(line) for line in output.splitlines()]
+        assert answer["type"] == "answer"
         # A trial that another load interrupted is there once more, measured again.
         assert {record["status"] for record in records} == {"ok"}
         assert len({(record["cell"], record["trial"]) for record in records}) == 12

@@ -93,7 +93,8 @@ def test_an_installed_wheel_measures_the_loopback_matrix_without_a_compiler(
     words = ["run", str(matrix), "--into", "measured", "--json", "--wait", "120"]
     output = done([netlab, *words], cwd=tmp_path, env=around)
     # A trial that something disturbed is measured again: its last record counts.
-    lines = map(json.loads, output.splitlines())
+    *lines, answer = map(json.loads, output.splitlines())
+    assert answer["type"] == "answer"
     states = {(line["cell"], line["trial"]): line["status"] for line in lines}
     assert [*states.values()] == ["ok"] * 12
     assert (tmp_path / "measured" / "index.html").is_file()

@@ -217,7 +217,7 @@ def _known(kind: Kind, some: int = 1, trials: int = 0) -> RowLimit:
     words: str = kind.limit or ""
     if 2 * some <= trials:
         words = _("{limit} ({some} of {all} trials)", limit=words, some=some, all=trials)
-    return RowLimit(words, kind.advice, known=True)
+    return RowLimit(words, kind.advice if kind.explains else "", known=True)
 
 
 def _other(places: Sequence[AnswerCell], found: _Found, total: float) -> RowLimit | None:
