@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -18,52 +18,6 @@ RATES = "Searches for the highest rate (RFC 2544)"
 PAYLOADS = "Searches for the largest payload"
 MESH, AT_A_DISTANCE = "Hosts against hosts", "What it would do at a distance"
 """The headings of docs/findings.md."""
-
-# fmt: off
-OLD_NAMES: Mapping[str, str] = {
-    "link-speed": "interface/speed", "link-mtu": "interface/mtu", "duplex": "interface/duplex",
-    "path-mtu": "mtu-mismatch/stream", "black-hole": "mtu-mismatch/black-hole",
-    "path-mtu-smaller": "mtu-mismatch/reported", "data-stopped": "interruption/final",
-    "measured-again": "interruption/earlier", "stream-silent": "interruption/one-stream",
-    "process-stalled": "host-delay/process", "cpus-taken": "host-delay/hypervisor",
-    "messages-left-out": "off-rate/less", "messages-late": "off-rate/more",
-    "clock-step": "clock/step", "clock-rate": "clock/rate", "outlier": "deviation/cell",
-    "step": "deviation/step", "stray-trial": "deviation/trial", "above-ceiling": "above-wire/rate",
-    "above-ceiling-by-tool": "above-wire/tool", "above-ceiling-or-tool": "above-wire/either",
-    "buffer-capped": "socket-buffer/capped", "same-buffer": "socket-buffer/same",
-    "buffer-no-effect": "socket-buffer/no-effect", "buffer-doubled": "socket-buffer/doubled",
-    "search-buffer-capped": "socket-buffer/search-capped", "target-fails": "target/fails",
-    "target-passes": "target/passes", "target-cannot-tell": "target/undecided",
-    "sender-cpu": "cpu-bound/sender", "receiver-cpu": "cpu-bound/receiver",
-    "sender-cpu-quota": "cpu-wait/sender-quota", "sender-starved": "cpu-wait/sender-programs",
-    "receiver-cpu-quota": "cpu-wait/receiver-quota",
-    "receiver-starved": "cpu-wait/receiver-programs", "stolen-cpu": "cpu-wait/steal",
-    "sender-queue-drops": "loss-limit/sender-queue", "receive-queue-drops": "loss-limit/socket",
-    "host-drops": "loss-limit/host", "path-loss": "loss-limit/path",
-    "unplaced-loss": "loss-limit/unknown", "sender-buffer": "buffer-limit/sender",
-    "receiver-window": "buffer-limit/receiver", "slower-link": "rate-limit/link",
-    "shaper": "rate-limit/shaper", "link-or-shaper": "rate-limit/either",
-    "slow-host": "mesh-limit/host", "slow-pair": "mesh-limit/pair", "slow-mesh": "mesh-limit/mesh",
-    "lost-in-socket": "loss/socket", "lost-in-backlog": "loss/backlog",
-    "lost-at-interface": "loss/interface", "lost-in-queue": "loss/queue",
-    "dropped-unsent": "loss/unsent", "lost-on-path": "loss/path", "loss-not-placed": "loss/unknown",
-    "failed-trials": "no-result/trials", "missing-cells": "no-result/cells",
-    "drift": "trend/proved", "consistent-with-drift": "trend/possible",
-    "periodic-dips": "dips/unexplained", "congestion-dips": "dips/congestion",
-    "variants": "comparison/differs", "no-difference": "comparison/inconclusive",
-    "search-frame-rate": "search-limit/frame-rate", "search-line-rate": "search-limit/line-rate",
-    "search-policer": "search-limit/bit-rate", "search-device": "search-limit/device",
-    "search-queue": "search-limit/queue", "search-generator-bound": "search-limit/sender",
-    "search-receiver-bound": "search-limit/receiver", "search-no-rate": "search-limit/none",
-    "search-not-monotone": "search-doubt/not-monotone", "search-outrun": "search-doubt/outrun",
-    "search-paused": "search-doubt/paused", "search-overload": "frame-loss/overload",
-    "search-loss": "frame-loss/steady", "search-loss-own": "frame-loss/own-hosts",
-    "search-burst": "back-to-back/device", "search-burst-own": "back-to-back/own-hosts",
-    "load-below-path": "queue-under-load/not-full", "standing-queue": "queue-under-load/standing",
-    "no-standing-queue": "queue-under-load/none",
-}
-# fmt: on
-"""Old name → name and value of today."""
 
 Severity = Literal["note", "warning"]
 Templates = tuple[Message, ...]
@@ -86,9 +40,7 @@ class _OfTable(type):
         try:
             return KINDS[_dashed(name)]
         except KeyError:
-            now = OLD_NAMES.get(_dashed(name))
-            hint = f"; it is {now} now" if now else ""
-            raise AttributeError(f"no kind of finding is called {name}{hint}") from None
+            raise AttributeError(f"no kind of finding is called {name}") from None
 
     def __iter__(cls) -> Iterator[Kind]:
         return iter(tuple(KINDS.values()))
@@ -212,9 +164,8 @@ def _add(title: str, texts: Templates, row: dict[str, Any]) -> None:
 
 
 def words_of(kind: Kind) -> tuple[str, ...]:
-    """The words for a kind in ``expect:``: its name, its name and value, and its old name."""
-    old_names = (old for old, new in OLD_NAMES.items() if new == kind)
-    return tuple(dict.fromkeys((kind.name, str(kind), *old_names)))
+    """The words for a kind in ``expect:``: its name, and its name and value."""
+    return tuple(dict.fromkeys((kind.name, str(kind))))
 
 
 def expect_words() -> tuple[str, ...]:

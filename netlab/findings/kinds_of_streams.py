@@ -226,8 +226,9 @@ warning("rate-limit", rank=2, section=kind.BOTTLENECK,
         "times as much in bytes of frames or IP packets. `shaper`: the other way round. `either`: "
         "the records do not show which bytes count; at least three trials have one share of the "
         "wire ceiling within {link_limits.SAME:%} (one may be {2*link_limits.SAME:%} lower if its "
-        "time without a CPU explains it twice), and with fewer than three ceilings no stream is "
-        "below it without a known reason. Not stated with data both ways",
+        "time without a CPU explains it twice; of more than three trials of one column, three "
+        "must have it, and waits explain all that others miss), and with fewer than three ceilings "
+        "no stream is below it without a known reason. Not stated with data both ways",
     values={
         "link": value(_("{rate_limit_bit_per_s} on the wire"), limit=_("a slower link"), says=(
                 _("a link of {rate_limit_bit_per_s} {direction}, but the matrix states "

@@ -95,6 +95,8 @@ def fitted(
     has_udp = any(stream.sample.protocol == "UDP" for stream in at_rate)
     of_cells = {stream.sample.cell for stream in at_rate}
     has_plateau = any(stream.sample.plateau_bit_per_s is not None for stream in at_rate)
+    # One column may have some like trials, and waits in the others, by chance.
+    alone = len(pool) > LEAST_TRIALS and len({*map(_column, at_rate)}) == 1 and not has_plateau
     just_below, unexplained, trials = [], 0, len(at_rate)
     for stream in (stream for stream in pool if stream not in at_rate):
         missing_share = 1 - rates[stream] / top
@@ -102,7 +104,7 @@ def fitted(
         # reason only if a stream at the rate has a TCP plateau (its rate while data flow).
         waited = stream.sample.longest_wait_share
         waits_enough = (
-            waited >= COSTS * missing_share
+            waited >= (1 if alone and missing_share <= TCP_BELOW else COSTS) * missing_share
             if stream.sample.cell in of_cells
             else (has_plateau and waited >= missing_share)
         )
@@ -110,7 +112,7 @@ def fitted(
         if missing_share <= TCP_BELOW and reason:
             just_below.append(stream)
             # See ``LEAST_AT``: the trial counts as one at the rate.
-            trials += missing_share <= 2 * SAME and waited >= 2 * missing_share
+            trials += not alone and missing_share <= 2 * SAME and waited >= 2 * missing_share
         elif not waits_enough:
             unexplained += 1
     ceilings = _ceilings(at_rate)

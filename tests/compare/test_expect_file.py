@@ -66,12 +66,12 @@ def test_an_expectation_file_can_forbid_kinds_of_findings(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     run = stream_run(tmp_path / "run", (stream(), STEADY))
-    file = written(tmp_path, "expect: [{no: [duplex]}]\n")
+    file = written(tmp_path, "expect: [{no: [interface/duplex]}]\n")
     assert netlab(capfdbinary, "check", str(run.path), "--expect", file)[0] == 0
-    file = written(tmp_path, "expect: [{no: [duplx]}]\n")
+    file = written(tmp_path, "expect: [{no: [interface/duplx]}]\n")
     code, _, err = netlab(capfdbinary, "check", str(run.path), "--expect", file)
     assert code == 2
-    assert "`duplx` is not a kind of finding; did you mean `duplex`?" in err
+    assert "`interface/duplx` is not a kind of finding; did you mean `interface/duplex`?" in err
 
 
 @pytest.mark.parametrize(

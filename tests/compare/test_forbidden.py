@@ -15,7 +15,6 @@ from netlab.errors import ExpectationError, IncompleteRun, MatrixError
 from netlab.findings.analysis import Analysis
 from netlab.findings.catalogue import expect_words, words_of
 from netlab.findings.finding import Kind
-from netlab.findings.kind import OLD_NAMES
 from netlab.report.text.findings import finding_sentences
 from netlab.results.run import Run
 from netlab.testing.live_run import RunUnderTest
@@ -151,10 +150,10 @@ def test_forbidden_findings_do_not_change_the_hash_of_the_matrix(tmp_path: Path)
     file = tmp_path / "m.yaml"
     file.write_text(MATRIX.removesuffix("expect:\n  - "))
     plain = load_matrix(file)
-    file.write_text(f"{MATRIX}no: [warning, step]\n")
+    file.write_text(f"{MATRIX}no: [warning, dips]\n")
     matrix = load_matrix(file, kinds=expect_words())
     assert plain.content_hash == matrix.content_hash
-    assert [str(expectation) for expectation in matrix.expectations] == ["no warning", "no step"]
+    assert [str(expectation) for expectation in matrix.expectations] == ["no warning", "no dips"]
     assert expectations_in(matrix.text, "m.yaml", expect_words()) == matrix.expectations
 
 
@@ -169,22 +168,9 @@ def test_netlab_check_and_the_pytest_plugin_compute_the_findings_of_a_run(tmp_pa
     assert "(wire-ceiling)" in outcome.stdout
 
 
-def test_a_forbidden_kind_is_named_with_or_without_its_value_or_by_its_old_name() -> None:
-    assert words_of(Kind.CPU_WAIT_SENDER_PROGRAMS) == (
-        "cpu-wait",
-        "cpu-wait/sender-programs",
-        "sender-starved",
-    )
+def test_a_forbidden_kind_is_named_with_or_without_its_value() -> None:
+    assert words_of(Kind.CPU_WAIT_SENDER_PROGRAMS) == ("cpu-wait", "cpu-wait/sender-programs")
     assert words_of(Kind.ONE_WAY) == ("one-way",)
-
-
-def test_every_old_name_of_a_kind_means_one_kind_of_today_and_no_other() -> None:
-    kinds = {str(kind) for kind in Kind}
-    assert set(OLD_NAMES.values()) <= kinds
-    assert len(set(OLD_NAMES.values())) == len(OLD_NAMES)
-    assert not OLD_NAMES.keys() & {kind.name for kind in Kind}
-    with pytest.raises(AttributeError, match="SENDER_STARVED; it is cpu-wait/sender-programs now"):
-        _kind = Kind.SENDER_STARVED
 
 
 @pytest.mark.parametrize(
@@ -192,12 +178,10 @@ def test_every_old_name_of_a_kind_means_one_kind_of_today_and_no_other() -> None
     [
         ("interface", "not met"),
         ("interface/duplex", "not met"),
-        ("duplex", "not met"),
         ("interface/speed", "met"),
-        ("link-speed", "met"),
     ],
 )
-def test_an_expectation_with_an_old_name_forbids_only_the_kind_that_had_it(
+def test_an_expectation_with_a_value_forbids_only_the_kind_with_this_value(
     tmp_path: Path, word: str, verdict: str
 ) -> None:
     run = run_expecting(tmp_path / "a", f"no: {word}")
