@@ -127,7 +127,7 @@ def test_the_pictures_show_the_rows_of_the_answer_and_the_comparisons(make: Make
         assert {"cubic", "bbr", "ms"} <= {*words}
         points = [mark for mark in scene.marks if mark.tag == "circle"]
         assert [mark.cell for mark in points] == [r.cell for r in lines.answer.tables[0].rows]
-    assert comparisons.title == "Comparisons: ratio and 95 % interval"
+    assert comparisons.title == "Comparisons: ratio, 95 % interval"
 
 
 def test_the_terminal_answer_of_latency_under_load_states_the_rise_of_round_trips(
