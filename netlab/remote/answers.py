@@ -281,7 +281,7 @@ _KINDS: tuple[tuple[tuple[Fits, str], str], ...] = (
     (_COUNT, "received_bytes total_bytes total_messages sent_bytes sent_messages_window"),
     (_COUNT, "late_messages foreign_messages refused_messages mismatched_messages"),
     (_COUNT, "skipped_messages answered_messages jitter_ns receive_call_bytes last_send_ns"),
-    (_COUNT, "largest_receive_bytes longest_gap_ns queue_open_bytes"),
+    (_COUNT, "largest_receive_bytes longest_gap_ns queue_open_bytes udp_checksum_errors"),
     (_COUNT, "queue_close_bytes interval_ns send_call_median_ns send_call_p90_ns user_ns"),
     (_COUNT, "system_ns thread_ns run_queue_delay_ns stalled_ns quota_throttled_ns"),
     (_COUNT, "interface_sent_bytes interface_received_bytes send_buffer_requested_bytes"),

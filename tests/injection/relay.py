@@ -1,8 +1,8 @@
-"""A relay between two cables that loses, repeats and delays frames, and counts what it did.
+"""A relay between two cables that loses, repeats, delays and damages frames, and counts them.
 
 Run by ``relaying`` in the namespace between two hosts: it hands every frame from one interface to
 the other, and of the data messages (UDP over IPv4, of one length) it drops, doubles and holds back
-a share. What it did is printed as JSON once its input ends.
+a share, or damages it. What it did is printed as JSON once its input ends.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ VNET_HEADER_BYTES = 10
 OUTGOING = 4
 ALL_PROTOCOLS = 3
 HEADERS_BYTES = 14 + 20 + 8
+CHECKSUM_AT = 14 + 20 + 6
 HELD_BEHIND, HELD_S = 3, 0.2
 """A frame held back goes out behind so many later ones, or after this time."""
 QUEUE_BYTES = 8 << 20
@@ -38,12 +39,14 @@ class Way:
     loss: float = 0.0
     repeat: float = 0.0
     delay: float = 0.0
+    damage: float = 0.0
     data: int = 0
     """Data messages that came in."""
     lost: int = 0
     repeated: int = 0
     overtaken: int = 0
     """Delayed until a later one had gone out."""
+    damaged: int = 0
 
 
 @dataclass
@@ -95,6 +98,9 @@ class Relay:
         if draw < way.loss:
             way.lost += 1
             return
+        if draw > 1 - way.damage:
+            way.damaged += 1
+            frame = _damaged(frame)
         if draw < way.loss + way.delay:
             self.held[name].append((frame, time.monotonic() + HELD_S, HELD_BEHIND))
             return
@@ -123,6 +129,18 @@ class Relay:
 
     def _is_data(self, frame: bytes) -> bool:
         return _is_udp(frame) and len(frame) == HEADERS_BYTES + self.message_bytes
+
+
+def _damaged(frame: bytes) -> bytes:
+    """The frame with a checksum that is wrong, and that no card has still to compute."""
+    at = VNET_HEADER_BYTES + CHECKSUM_AT
+    wrong = (int.from_bytes(frame[at : at + 2], "big") ^ 0x5A5A) or 1  # 0 means: no checksum
+    return (
+        bytes(VNET_HEADER_BYTES)
+        + frame[VNET_HEADER_BYTES:at]
+        + wrong.to_bytes(2, "big")
+        + (frame[at + 2 :])
+    )
 
 
 def _is_udp(frame: bytes) -> bool:

@@ -291,6 +291,34 @@ def test_a_receiver_reports_an_error_after_its_udp_sender_was_killed(
         assert receiver.next(running_trial.receiving, "error")["error"] == error
 
 
+@pytest.mark.parametrize(("ends_s", "type_"), [(1.1, "result"), (0.9, "error")])
+def test_a_sender_that_ends_after_a_window_with_rare_data_has_not_vanished(
+    agents: Agents, ends_s: float, type_: str
+) -> None:
+    """Data come every 20 ms, so that silence would close the window of 1 s only 0.4 s after it; as
+    on a path whose policer stops TCP for its time-outs, none come for some time before its end.
+    """
+    receiver, _ = agents
+    listening = receiver.start("receive", bind="127.0.0.1", token=TOKEN, seconds=1, message=100)
+    ready = receiver.next(listening)
+    with socket.create_connection(("127.0.0.1", ready["port"])) as caller:
+        caller.sendall(bytes.fromhex(TOKEN) + struct.pack(">HH12x", 0, 0))
+        begin = time.monotonic()
+        while (elapsed_s := time.monotonic() - begin) < ends_s:
+            if elapsed_s < 0.8:
+                caller.sendall(bytes(100))
+            time.sleep(0.02)
+        caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    outcome = receiver.next(listening, "result", "error")
+    assert outcome["type"] == type_
+    if type_ == "error":
+        assert outcome["error"] == "peer-vanished"
+    else:
+        assert outcome["closed_by_silence"] == 1
+        assert outcome["elapsed_ns"] == pytest.approx(1e9, rel=0.05)
+        assert 0 < outcome["received_bytes"] < outcome["total_bytes"] <= 4000
+
+
 def test_a_sender_ends_on_time_while_its_peer_reads_nothing(agents: Agents) -> None:
     _, sender = agents
     with socket.socket() as listener:

@@ -381,8 +381,8 @@ static bool wait_for_close(struct test *test)
         plat_mutex_lock(&test->lock);
         uint64_t look_ns = window_look_at_ns(&test->window);
         bool closed = test->window.closed;
-        if (!closed && window_look(&test->window, plat_now_ns(), sender_is_over(test)) ==
-                           WINDOW_CLOSED) {
+        bool over = test->settings.udp ? sender_is_over(test) : await_all_ended(test);
+        if (!closed && window_look(&test->window, plat_now_ns(), over) == WINDOW_CLOSED) {
             sample_queues(test, &test->samples.queue_close);
             closed = true;
         }
@@ -550,7 +550,10 @@ static void supervise(void *argument)
 {
     struct test *test = argument;
     struct fragments *fragments = &test->samples.fragments;
+    struct damage *damage = &test->samples.damage;
+    const bool udp = test->settings.udp;
     fragments->told_before = plat_fragments(&fragments->before);
+    damage->told_before = plat_checksum_errors(udp, &damage->before);
     if (prepare(test) && open_streams(test)) {
         static void (*const supervisors[])(struct test *) = {[ROLE_RECEIVE] = supervise_receiving,
                                                              [ROLE_SEND] = supervise_sending,
@@ -567,8 +570,9 @@ static void supervise(void *argument)
     if (!test_failed(test)) {
         sample_closing(test, &test->samples.opened, &test->samples.closing);
         fragments->told_after = plat_fragments(&fragments->after);
+        damage->told_after = plat_checksum_errors(udp, &damage->after);
     }
-    if (!test->settings.udp || test->stream[0].socket == PLAT_NO_SOCKET ||
+    if (!udp || test->stream[0].socket == PLAT_NO_SOCKET ||
         !plat_path_mtu(test->stream[0].socket, &test->path_mtu_bytes))
         test->path_mtu_bytes = 0;
     close_streams(test);

@@ -184,6 +184,10 @@ struct plat_fragments {
 };
 bool plat_fragments(struct plat_fragments *out);
 
+/* Number of received datagrams (`udp`) or TCP segments with a wrong checksum, system-wide as above.
+ * False: unknown. */
+bool plat_checksum_errors(bool udp, uint64_t *out);
+
 /* ---- addresses ---- */
 
 struct plat_address {

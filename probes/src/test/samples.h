@@ -87,9 +87,16 @@ struct fragments {
     struct plat_fragments before, after;
 };
 
+/* The system's counter of wrong checksums of the test's protocol, at the same moments. */
+struct damage {
+    bool told_before, told_after;
+    uint64_t before, after;
+};
+
 /* All samples of one test; too large for a stack. */
 struct samples {
     struct fragments fragments;
+    struct damage damage;
     struct opened opened;
     struct refresh refresh;
     struct edge open, close;

@@ -181,6 +181,16 @@ TEST(counters_of_the_udp_stack_are_there_or_absent)
     CHECK(!is_known || after >= before);
 }
 
+TEST(counters_of_wrong_checksums_are_there_or_absent)
+{
+    for (int udp = 0; udp < 2; udp++) {
+        uint64_t before = 0, after = 0;
+        bool is_known = plat_checksum_errors(udp == 1, &before);
+        CHECK(plat_checksum_errors(udp == 1, &after) == is_known);
+        CHECK(!is_known || after >= before);
+    }
+}
+
 TEST(what_a_quota_cost_is_there_or_absent)
 {
     struct plat_throttling before, after;
@@ -214,6 +224,7 @@ const struct unit_test contract_process_tests[] = {
     ENTRY(a_host_that_is_awake_is_not_suspended),
     ENTRY(cpu_times_grow_with_work_and_cover_every_cpu),
     ENTRY(counters_of_the_udp_stack_are_there_or_absent),
+    ENTRY(counters_of_wrong_checksums_are_there_or_absent),
     ENTRY(what_a_quota_cost_is_there_or_absent),
     ENTRY(words_and_sentences_stand_for_error_numbers),
     {NULL, NULL},

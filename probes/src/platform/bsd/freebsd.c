@@ -163,6 +163,17 @@ bool plat_udp_receive_buffer_errors(uint64_t *out)
     return true;
 }
 
+bool plat_checksum_errors(bool udp, uint64_t *out)
+{
+    struct udpstat counted;
+    size_t length = sizeof counted;
+    if (!udp || sysctlbyname("net.inet.udp.stats", &counted, &length, NULL, 0) != 0 ||
+        length < offsetof(struct udpstat, udps_badsum) + sizeof counted.udps_badsum)
+        return false;
+    *out = counted.udps_badsum;
+    return true;
+}
+
 bool plat_fragments(struct plat_fragments *out)
 {
     struct ipstat four;

@@ -173,6 +173,13 @@ bool plat_fragments(struct plat_fragments *out)
     return false;
 }
 
+bool plat_checksum_errors(bool udp, uint64_t *out)
+{
+    (void)udp;
+    (void)out;
+    return false;
+}
+
 int plat_set_no_checksum(plat_socket socket)
 {
     int on = 1;

@@ -335,6 +335,36 @@ bool plat_fragments(struct plat_fragments *out)
     return any;
 }
 
+bool plat_checksum_errors(bool udp, uint64_t *out)
+{
+    char line[1024];
+    unsigned long long errors;
+    bool any = false;
+    *out = 0;
+    FILE *file = fopen("/proc/self/net/snmp", "re");
+    if (file != NULL) {
+        /* InCsumErrors is value 7 of UDP, and value 15 of TCP, whose value 4 may be -1. The values
+         * of TCP count IPv6, too. */
+        while (fgets(line, sizeof line, file) != NULL)
+            if (sscanf(line,
+                       udp ? "Udp: %*u %*u %*u %*u %*u %*u %llu"
+                           : "Tcp: %*u %*u %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %llu",
+                       &errors) == 1) {
+                *out += errors;
+                any = true;
+            }
+        fclose(file);
+    }
+    file = udp ? fopen("/proc/self/net/snmp6", "re") : NULL;
+    if (file != NULL) {
+        while (fgets(line, sizeof line, file) != NULL)
+            if (sscanf(line, "Udp6InCsumErrors %llu", &errors) == 1)
+                *out += errors;
+        fclose(file);
+    }
+    return any;
+}
+
 bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
 {
     char line[512];
