@@ -200,19 +200,21 @@ def findings_list() -> dict[str, Any]:
 
 
 def test_every_kind_of_finding_states_a_section_and_a_condition() -> None:
-    assert [kind for kind in Kind if not (kind.section and kind.condition)] == []
+    rules = runpy.run_path(str(ROOT / "docs" / "scripts" / "findings_rules.py"))
+    assert [kind for kind in Kind if not all(rules["rule_of"](kind))] == []
+    assert [*rules["RULES"]] == [*dict.fromkeys(k if k in rules["RULES"] else k.name for k in Kind)]
 
 
 def test_a_line_of_the_page_of_findings_is_in_the_section_of_its_kinds_with_figures_of_their_rule(
-    texts: dict[Path, str],
+    texts: dict[Path, str], findings_list: dict[str, Any]
 ) -> None:
     """Each figure of a line is one of the rule, so that none is out of date."""
-    kinds = {str(kind): kind for kind in Kind}
+    kinds, stated = {str(kind): kind for kind in Kind}, findings_list["RULES"]
     for part in texts[ROOT / "docs" / "findings.md"].split("\n## ")[1:]:
         for names, line in re.findall(r"^\| (`[^|]*`) \| [a-z, ]* \| (.*) \|$", part, re.MULTILINE):
             of_line = [kinds[name] for name in re.findall(r"`([^`]*)`", names)]
-            assert {kind.section for kind in of_line} == {part.splitlines()[0]}, names
-            rules = " ".join(kind.when for kind in of_line)
+            assert {stated["rule_of"](kind)[0] for kind in of_line} == {part.splitlines()[0]}, names
+            rules = " ".join(stated["when"](kind) for kind in of_line)
             figures = re.findall(r"\d+(?:[.,]\d+)*(?: (?:%|s|ms|ppm|µs))?", line)
             assert [figure for figure in figures if figure not in rules] == [], names
 
@@ -241,7 +243,9 @@ def test_the_list_of_findings_has_each_rule_once_and_what_produced_each_kind(
     items = re.findall(r"^- `(.*?)`: ", part, re.MULTILINE)
     assert items == ["cell", "step", "trial"]
     rule = part.removeprefix("### deviation").partition("| kind")[0]
-    assert re.findall(r"\w+", rule.lower()) == re.findall(r"\w+", Kind.DEVIATION_CELL.when.lower())
+    assert re.findall(r"\w+", rule.lower()) == re.findall(
+        r"\w+", findings_list["RULES"]["when"](Kind.DEVIATION_CELL).lower()
+    )
     head, _, outlier, step, trial = part.splitlines()[-5:]
     assert head == "| kind | severity | what to do | produced by | precision | recall |"
     assert outlier.startswith(f"| `deviation/cell` | warning | {Kind.DEVIATION_CELL.advice} | ")

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,47 @@ class Quiet(Progress):
         pass
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The last attempt to measure a run."""
+
+    failed: str | None
+    """What went wrong."""
+    stolen_share: float
+    left_out: int
+    """The attempts before it, during which a hypervisor took CPU time."""
+    took_s: float
+
+
+def undisturbed(
+    measure: Callable[[Path], str | None],
+    folder: Path,
+    *,
+    runs: Sequence[str] = ("",),
+    plays_steal: bool = False,
+) -> Attempt:
+    """Measure into ``folder``, again while a hypervisor takes CPU time: ``TRIES`` times in all.
+
+    ``runs``: the run folders below it. What is left out goes to ``left-out/`` beside it.
+    """
+    left_out = 0
+    while True:
+        shutil.rmtree(folder, ignore_errors=True)
+        began, ticks = time.monotonic(), _cpu_ticks()
+        failed = measure(folder)
+        stolen, took_s = _stolen_share(ticks, _cpu_ticks()), time.monotonic() - began
+        if not plays_steal:
+            for name in runs:
+                stolen = max(stolen, *_stolen_in_trials(folder / name))
+        if stolen <= MOST_STOLEN or left_out == TRIES - 1:
+            return Attempt(failed, stolen, left_out, took_s)
+        left_out += 1
+        archive = folder.parent / LEFT_OUT / f"{folder.name}-{left_out}"
+        shutil.rmtree(archive, ignore_errors=True)
+        archive.parent.mkdir(exist_ok=True)
+        folder.rename(archive)
+
+
 class Bench:
     """Measures the runs of one worker, and holds what these runs have in common."""
 
@@ -77,22 +119,11 @@ class Bench:
         single_costs = (
             self._costs_alone(planned_run, site, observations) if len(planned_run.parts) > 1 else {}
         )
-        left_out = 0
-        while True:
-            folder = self.into / planned_run.name
-            shutil.rmtree(folder, ignore_errors=True)
-            attempt_start, ticks = time.monotonic(), _cpu_ticks()
-            failed = self._run(planned_run, site, observations, folder)
-            stolen, took_s = _stolen_share(ticks, _cpu_ticks()), time.monotonic() - attempt_start
-            if not any(self.causes[part.cause].plays_steal for part in planned_run.parts):
-                stolen = max(stolen, *_stolen_in_trials(folder))
-            if stolen <= MOST_STOLEN or left_out == TRIES - 1:
-                break
-            left_out += 1
-            archive = self.into / LEFT_OUT / f"{planned_run.name}-{left_out}"
-            shutil.rmtree(archive, ignore_errors=True)
-            archive.parent.mkdir(exist_ok=True)
-            folder.rename(archive)
+        attempt = undisturbed(
+            lambda folder: self._run(planned_run, site, observations, folder),
+            self.into / planned_run.name,
+            plays_steal=any(self.causes[part.cause].plays_steal for part in planned_run.parts),
+        )
         truth = {
             **planned_run.as_json(),
             "not_planted": [
@@ -101,13 +132,13 @@ class Bench:
                 if observation and not observation.holds
             ],
             "alone": single_costs,
-            "stolen_share": stolen,
-            "left_out": left_out,
-            "failed": failed,
-            "took_s": round(took_s, 2),
+            "stolen_share": attempt.stolen_share,
+            "left_out": attempt.left_out,
+            "failed": attempt.failed,
+            "took_s": round(attempt.took_s, 2),
             "with_checks_s": round(time.monotonic() - began, 2),
         }
-        write(folder / TRUTH, truth)
+        write(self.into / planned_run.name / TRUTH, truth)
         return truth
 
     def _costs_alone(

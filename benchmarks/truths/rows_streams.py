@@ -118,7 +118,7 @@ ROWS = (
         plant=own_queue,
         dial={"gross": (0.45, 0.55)},
         expected=("loss-limit/sender-queue", "loss/unsent"),
-        also=frozenset({"loss/unsent", "loss/queue", "off-rate/less"}),
+        also=frozenset({"loss/unsent", "loss/queue", "off-rate/less", "off-rate/held"}),
         takes=lambda dial: 1 - dial / 0.8,
         denied=PACING,
     ),
@@ -129,7 +129,9 @@ ROWS = (
         plant=own_silent_queue,
         dial={"gross": (0.45, 0.55)},
         expected=("loss-limit/host", "loss/queue"),
-        also=frozenset({"loss/queue", "off-rate/less", "rate-limit/either", "rate-limit/link"}),
+        also=frozenset(
+            {"loss/queue", "off-rate/less", "off-rate/held", "rate-limit/either", "rate-limit/link"}
+        ),
         takes=lambda dial: 1 - dial / 0.8,
         limits=SLOWER,
         denied=PACING,

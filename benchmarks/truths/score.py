@@ -27,7 +27,8 @@ NO_CLAIMS = frozenset(
             "cannot-tell",
         ),
         *("loss/socket", "loss/unknown", "fewer-cells", "no-result/cells", "sent-again"),
-        *("no-timestamps", "interruption/earlier"),
+        *("no-timestamps", "interruption/earlier", "small-mss"),
+        *("delivery/reordered", "delivery/copied", "delivery/twice"),
     }
 )
 """Findings that are true whatever is planted, or that state that something is unknown."""

@@ -1,8 +1,8 @@
 """Makes the list of docs/reference/findings.md: the whole rule of each kind of finding.
 
 ``python docs/scripts/code_map.py findings`` prints it, and ``make site`` puts it into the page. It
-has only what a row of the table of kinds states (``section``, ``when``, ``advice``). What
-produced each kind comes from ``findings_produced.json``, precision and recall from
+has the rules of findings_rules.py and the advice of the table of kinds. What produced each kind
+comes from ``findings_produced.json``, precision and recall from
 ``findings_measured/`` (findings_produced.py describes both).
 """
 
@@ -19,6 +19,7 @@ from typing import Any
 from netlab.findings.catalogue import Kind
 
 PAGE = Path(__file__).resolve().parent.parent / "findings.md"
+RULES = runpy.run_path(str(Path(__file__).resolve().parent / "findings_rules.py"))
 PRODUCED = runpy.run_path(str(Path(__file__).resolve().parent / "findings_produced.py"))
 HEAD = """\
 | kind | severity | what to do | produced by | precision | recall |
@@ -37,13 +38,13 @@ Origins = Mapping[str, Mapping[str, Any]]
 def sections() -> dict[str, list[Kind]]:
     """Heading of docs/findings.md → its kinds, in the order of the page and of the table."""
     headings = re.findall(r"^## (.*)$", PAGE.read_text("utf-8"), re.MULTILINE)
-    by_heading = {title: [kind for kind in Kind if kind.section == title] for title in headings}
+    by_heading = {t: [kind for kind in Kind if RULES["rule_of"](kind)[0] == t] for t in headings}
     return {title: kinds for title, kinds in by_heading.items() if kinds}
 
 
 def parts(kinds: Iterable[Kind], figures: Figures, origins: Origins) -> Iterator[str]:
     """For each rule of a section a heading, the rule, and a table with a row per kind."""
-    for condition, same in itertools.groupby(kinds, key=lambda kind: kind.when):
+    for condition, same in itertools.groupby(kinds, key=RULES["when"]):
         alike = [*same]
         rows = (_row(kind, figures.get(kind, {}), origins.get(kind, {})) for kind in alike)
         yield f"### {alike[0].name}\n\n{_text(condition)}\n\n{HEAD}{''.join(rows)}"

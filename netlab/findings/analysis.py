@@ -18,6 +18,7 @@ from netlab.findings.finding import Finding, Kind
 from netlab.findings.kind import FindingRule
 from netlab.findings.link_limits import OF_LINKS, limits
 from netlab.findings.mesh import slow_in_mesh
+from netlab.findings.selectors import ClaimMaker
 from netlab.findings.series import Series, series_of
 from netlab.findings.stream_limits import cells_mostly
 from netlab.results.run import Run, read_checked
@@ -69,7 +70,8 @@ def findings(run: Analysis) -> tuple[Finding, ...]:
     evidence = RunEvidence(run)
     rules = dict.fromkeys(kind.rule for kind in Kind if kind.rule is not None)
     computed = [finding for rule in rules for finding in evidence.shown_by(rule)]
-    return tuple(sorted(computed, key=lambda finding: finding.severity != "warning"))
+    claimed = ClaimMaker(run, run.samples).with_claims(computed)
+    return tuple(sorted(claimed, key=lambda finding: finding.severity != "warning"))
 
 
 class RunEvidence:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
-from netlab.ethernet import Link, fragments, ip_version_of, mss_of
+from netlab.ethernet import Link, fragments, ip_version_of
 from netlab.findings import rates
 from netlab.findings import traffic as other_traffic
 from netlab.findings.finding import Conditions, Group, conditions_of
@@ -34,12 +34,12 @@ because of an interrupt or another program."""
 SAMPLES = 50
 """Minimum number of timed send calls, or of receive calls, for a statement about the calls."""
 
-
 STANDS = 0.02
 """Data stood still if throughput is below the plateau by at least this share: the accuracy of a
 plateau."""
 
 _REQUESTS_S = 1.0
+_DAMAGED = "receiver_{}_checksum_errors"
 _OTHER_WAY = {"to_server_": "to_client_", "to_client_": "to_server_"}
 _WINDOW_OF_SEGMENTS = 4
 """If the receive window is smaller than this many segments, Linux cuts smaller segments than the
@@ -164,12 +164,16 @@ class Losses(DerivedFigures):
 
     sent = Recorded(WHOLE, "sent_messages")
     lost = Recorded(WHOLE, "lost_messages")
-    receive_queue = Recorded(WHOLE, "receiver_queue_drops")
-    """Messages for which the receiving socket had no room."""
     local = Recorded(WHOLE, "sender_local_drops")
     """Messages that the sender's system refused or dropped; not counted as sent."""
     other_way: int | None = 0
     """Messages of the other direction lost at the same time; over TCP, retransmitted segments."""
+
+    @cached_property
+    def receive_queue(self) -> int | None:
+        """Messages without room in the receiving socket. Linux counts damaged ones there, too."""
+        drops, damaged = map(self.measured.whole, ("receiver_queue_drops", _DAMAGED.format("udp")))
+        return None if drops is None else max(0, drops - (damaged or 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +191,8 @@ class OwnDrops:
     whether the host counts all drops."""
     reassembly: int | None = None
     """Messages that the receiver's system could not reassemble."""
+    damaged: int | None = None
+    """Packets that reached the receiver's system with a wrong checksum."""
     between_s: float = 0.0
     """Longest possible time between the two readings of these counters."""
 
@@ -232,6 +238,15 @@ class StreamSample(DerivedFigures):
     """Receive calls that did not wait."""
     empty_receives = Recorded(WHOLE, "receiver_empty_receives")
     """How many of ``receive_calls`` found no data."""
+    acknowledgements = Recorded(WHOLE, "sender_tcp_window_segs_in")
+    """Segments that TCP of the sender received, if the test sends one way."""
+    sent_messages = Recorded(WHOLE, "sent_messages")
+    reordered_messages = Recorded(WHOLE, "reordered_messages")
+    duplicate_messages = Recorded(WHOLE, "duplicate_messages")
+    duplicate_packets = Recorded(_grown, "dsack_dups")
+    """Segments that the receiver reported as received twice (DSACK, RFC 2883)."""
+    reorderings = Recorded(lambda it, name: _grown(it, name) or None, "reord_seen")
+    """How often acknowledgements showed TCP that a segment had overtaken others; never 0."""
     congestion = Recorded(TEXT, "sender_congestion")
     """The sender's congestion control."""
 
@@ -493,12 +508,11 @@ class StreamSample(DerivedFigures):
     @cached_property
     def losses(self) -> Losses:
         """Lost messages over UDP; over TCP, only segments that the other direction resent."""
-        prefix = self.measured.prefix
+        is_udp, prefix = self.protocol == "UDP", self.measured.prefix
         other = FlowValues(self.measured.values, _OTHER_WAY.get(prefix, ""))
-        if self.protocol != "UDP":
-            resent = other.grown("sender", "total_retrans") if prefix else 0
-            return Losses(measured=_EMPTY, other_way=resent)
-        return Losses(measured=self.measured, other_way=other.lost_messages if prefix else 0)
+        lost = other.lost_messages if is_udp else other.grown("sender", "total_retrans")
+        measured = self.measured if is_udp else _EMPTY
+        return Losses(measured=measured, other_way=lost if prefix else 0)
 
     @property
     def lost_share(self) -> float | None:
@@ -523,6 +537,7 @@ class StreamSample(DerivedFigures):
             receiver_backlog=receiver.whole("softnet_dropped_frames"),
             sender_backlog=sender.whole("softnet_dropped_frames"),
             reassembly=self.measured.whole("receiver_ip_reassembly_failures"),
+            damaged=self.measured.whole(_DAMAGED.format(self.protocol.lower())),
             between_s=warm_up_s + stages_s + _REQUESTS_S,
         )
 
@@ -602,18 +617,19 @@ class StreamSample(DerivedFigures):
 
     @cached_property
     def path_mtu_bytes(self) -> int | None:
-        """The path MTU that the sender's system knows, or a smaller one that its segments show."""
-        flow = self.measured
-        if self.protocol != "TCP":
-            return flow.whole("sender_path_mtu_bytes")
-        pmtu, mss = flow.whole("sender_tcp_end_pmtu"), flow.whole("sender_tcp_end_snd_mss")
-        window = self.tcp.window_bytes
-        if pmtu is None or mss is None or window is None or window < _WINDOW_OF_SEGMENTS * mss:
-            return pmtu
-        # If options are unknown, assume timestamps: the path would seem narrower than it is.
-        timestamps = flow.tcp_timestamps is not False
-        version = ip_version_of(self.record.settings)
-        return min(pmtu, mss + pmtu - mss_of(pmtu, ip_version=version, timestamps=timestamps))
+        """The path MTU that the sender's system knows."""
+        name = "tcp_end_pmtu" if self.protocol == "TCP" else "path_mtu_bytes"
+        return self.measured.whole(f"sender_{name}")
+
+    @cached_property
+    def small_mss_bytes(self) -> int | None:
+        """Payload of full segments, if the path carries longer ones; else, or unknown: ``None``."""
+        path, framing, window = self.path_mtu_bytes, self.framing, self.tcp.window_bytes
+        if self.link is None or path is None or framing is None or window is None:
+            return None
+        mss, packet_bytes = framing.payload_bytes, framing.packets[0] - self.link.overhead_bytes
+        is_short = packet_bytes < min(path, self.link.mtu_bytes)
+        return mss if is_short and window >= _WINDOW_OF_SEGMENTS * mss else None
 
     @cached_property
     def packets_a_message(self) -> int | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from netlab.findings.catalogue import Kind
+from netlab.findings.claims import Claim
 from netlab.findings.kind import Severity
 from netlab.messages import Message, counted
 from netlab.trial.record import Value
@@ -69,6 +70,8 @@ class Finding:
     trials: tuple[tuple[str, int], ...] = ()
     """(cell, trial) of each trial that shows the finding; empty if it is not about single
     trials."""
+    claim: Claim | None = field(default=None, compare=False)
+    """The cause that the finding claims; only for a run. ``None``: it claims none."""
     sentence: str = field(default="", compare=False)
     """The finding as an English sentence; only for a run that ``netlab.load`` has read."""
 

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 from netlab.messages import Message
-
-RUN, DOUBTFUL = "About a run", "What makes a stream's figure doubtful"
-BOTTLENECK, LOST = "The bottleneck of a stream", "Where messages were lost"
-TCP_OVER_TIME, OVER_TIME = "TCP over time", "Over time"
-UNDER_LOAD, ROUND_TRIPS = "Latency under load", "Round trips and connections"
-RATES = "Searches for the highest rate (RFC 2544)"
-PAYLOADS = "Searches for the largest payload"
-MESH, AT_A_DISTANCE = "Hosts against hosts", "What it would do at a distance"
-"""The headings of docs/findings.md."""
 
 Severity = Literal["note", "warning"]
 Templates = tuple[Message, ...]
@@ -85,36 +74,11 @@ class Kind(str, metaclass=_OfTable):
     """Whether a host is the limit, so that the throughput shows nothing about the link."""
     explains: bool = True
     """Whether the limit explains why a cell is below the ceiling."""
-    section: str = ""
-    """The heading in docs/findings.md under which the kind is listed."""
-    condition: str = ""
-    """When a finding of this kind is stated: the rule and, in brackets, its source. English, for
-    the documentation. A threshold is the name of its constant in braces (see ``when``)."""
 
     @property
     def is_costly(self) -> bool:
         """Whether the kind is a warning about a limit of streams, which costs throughput."""
         return self.limit is not None and self.severity == "warning"
-
-    @property
-    def when(self) -> str:
-        """The condition with the thresholds' values, for example «5 %» for
-        ``{stream_rules.STARVED:%}`` and «0.2» for ``{derived.WINDOW_NS/1e9}``.
-        """
-
-        def value_of(found: re.Match[str]) -> str:
-            left, sign, path, then, right, percent = found.groups()
-            module, _dot, name = path.rpartition(".")
-            is_of_package = importlib.util.find_spec(f"{__package__}.{path.partition('.')[0]}")
-            package = __package__ if is_of_package else "netlab"
-            number = getattr(importlib.import_module(f"{package}.{module}"), name)
-            if left is not None:
-                number = float(left) * number if sign == "*" else float(left) - number
-            if right is not None:
-                number = number / float(right) if then == "/" else number - float(right)
-            return f"{100 * number:.10g} %" if percent else f"{number:,.10g}"
-
-        return _THRESHOLD.sub(value_of, self.condition)
 
     def __new__(cls, name: str, *_: Any, value: str = "", **__: Any) -> Kind:
         """Make the ``str`` from name and value; the dataclass sets the other fields."""
@@ -123,11 +87,6 @@ class Kind(str, metaclass=_OfTable):
     def __reduce__(self) -> tuple[Any, ...]:
         """Copying or unpickling a kind gives the same row of the table, not a new one."""
         return (getattr, (Kind, str(self)))
-
-
-_THRESHOLD = re.compile(r"\{(?:([\d.]+)([*-]))?([\w.]+)(?:([/-])([\de]+))?(:%)?\}")
-"""A number and ``*`` or ``-``, a constant of this package or of ``netlab``, ``/`` or ``-`` and a
-number, and whether the result is a percentage."""
 
 
 def warning(title: str, *texts: Message, **row: Any) -> None:

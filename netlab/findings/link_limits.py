@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from statistics import median
 
+from netlab import ethernet
 from netlab.findings import stream_limits
+from netlab.findings.claims import SELECTS
 from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Conditions, Finding, Group, Kind, finding
 from netlab.findings.rates import Accounting, step_of
@@ -37,7 +40,7 @@ LEAST_TRIALS, LEAST_AT = 3, 2
 at the rate itself. The others may be up to 1 % below it, if their share of time without a CPU was
 at least twice this difference."""
 
-CEILINGS, APART = 3, 0.05
+CEILINGS, APART = 3, 0.02
 """Minimum number of different wire ceilings that is needed to distinguish two accountings, and the
 share by which any two of these ceilings must differ."""
 
@@ -164,18 +167,22 @@ LOST_ALONE = 0.1
 stream at the same rate is at most this part of the stream's own loss share: random loss affects all
 streams equally."""
 
-LOSS_SPAN = 0.02
-"""Minimum difference between the loss shares of columns at one rate; random loss is the same in all
-columns."""
+ARRIVED_SPAN, SPREADS = 0.01, 3
+"""Minimum difference between the delivered shares of columns at one rate, as a share of them, and
+how many times the difference between the trials of a column it must be; random loss is the same in
+all columns."""
 
 WAITS_ALIKE = 1.5
 """Waits for a CPU count as equal if the longest is at most this many times the shortest."""
+
+PASSES = 0.05
+"""If a limit is one of some packets only, the others exceed it by more than this share."""
 
 ALIKE = 0.01
 """If the rates of both directions differ by less than this share, one finding states both."""
 
 OF_LINKS = frozenset(
-    {Kind.LINK_FAR_BELOW, Kind.RATE_LIMIT_LINK, Kind.RATE_LIMIT_SHAPER, Kind.RATE_LIMIT_EITHER}
+    {Kind.LINK_FAR_BELOW, *(kind for kind in Kind if kind.name == Kind.RATE_LIMIT_LINK.name)}
 )
 """The kinds of findings about links."""
 
@@ -224,12 +231,16 @@ def link_limits(judged_streams: Iterable[JudgedStream]) -> tuple[LinkLimit, ...]
         return sample.pairing, sample.sender.host, sample.receiver.host
 
     pairings: dict[str, list[_StoppedWay]] = {}
+    some_packets: list[tuple[_StoppedWay, ...]] = []
     for way, streams in grouped(filter(is_comparable, judged_streams), way_of).items():
         stopped_way = _one_way(streams)
         if stopped_way is not None:
             pairings.setdefault(way[0], []).append(stopped_way)
+        else:
+            some_packets += [(of_some,) for of_some in _some_packets(streams)]
     link_limits = []
-    for alike in (alike for stopped_ways in pairings.values() for alike in _alike(stopped_ways)):
+    every = [alike for stopped_ways in pairings.values() for alike in _alike(stopped_ways)]
+    for alike in [*every, *some_packets]:
         members = frozenset(member for way in alike for member in way.fit.members)
         shared = frozenset(member for member in members if member.is_shared)
         link_limits.append(LinkLimit(_finding(alike), members, shared))
@@ -255,8 +266,10 @@ def _one_way(all_streams: Sequence[JudgedStream]) -> _StoppedWay | None:
             limited = {s for s in unpaced if s.rate_bit_per_s(accounting) >= FILLED * rate}
             limited |= {*fit.members}
             members = tuple(stream for stream in all_streams if stream in limited)
+            is_half_duplex = step is None and _is_half_duplex(fit, stated_rate)
+            by_rate = Kind.RATE_LIMIT_HALF_DUPLEX if is_half_duplex else kind
             return _StoppedWay(
-                kind if step is None else Kind.LINK_FAR_BELOW,
+                by_rate if step is None else Kind.LINK_FAR_BELOW,
                 replace(fit, members=members),
                 accounting,
                 stated_rate,
@@ -264,6 +277,60 @@ def _one_way(all_streams: Sequence[JudgedStream]) -> _StoppedWay | None:
                 len(unpaced),
             )
     return None
+
+
+def _some_packets(all_streams: Sequence[JudgedStream]) -> Sequence[_StoppedWay]:
+    """The rates that limit the packets with one value of one setting, such as one IP version.
+
+    Each other value of the setting has a stream that is faster by more than ``PASSES``.
+    """
+    for name in SELECTS:
+        values = grouped(all_streams, partial(_setting_of, name))
+        found = {value: way for value, it in values.items() if (way := _way_of_all_cells(it))}
+        others = [streams for value, streams in values.items() if value not in found]
+        slow = [
+            way
+            for way in found.values()
+            for least in [(1 + PASSES) * way.fit.rate_bit_per_s]
+            if all(any(s.rate_bit_per_s(way.accounting) > least for s in it) for it in others)
+        ]
+        if others and slow:  # other settings that vary with this one would say the same
+            return slow
+    return ()
+
+
+def _setting_of(name: str, stream: JudgedStream) -> str:
+    return str(stream.sample.record.settings.get(name))
+
+
+def _way_of_all_cells(streams: Sequence[JudgedStream]) -> _StoppedWay | None:
+    """The rate that limits all of these cells, at least two; chance may give one cell any rate."""
+    stopped_way = _one_way(streams)
+    members = stopped_way.fit.members if stopped_way else ()
+    cells = {stream.sample.cell for stream in members}
+    every = {stream.sample.cell for stream in streams}
+    return stopped_way if len(cells) > 1 and cells == every else None
+
+
+def _is_half_duplex(fit: RateFit, stated_bit_per_s: float) -> bool:
+    """Whether data and the acknowledgements that come back fill the stated link one at a time."""
+    shares = [_both_ways_share(member, stated_bit_per_s) for member in fit.members]
+    known = [share for share in shares if share is not None]
+    return len(known) == len(shares) and abs(1 - median(known)) <= 2 * SAME
+
+
+def _both_ways_share(stream: JudgedStream, stated_bit_per_s: float) -> float | None:
+    """Share of the stated link that data and acknowledgements take together; ``None``: not TCP, or
+    not known. An acknowledgement is a TCP header with time stamps, if these are in use.
+    """
+    sample, window_ns = stream.sample, stream.sample.sender.window_ns
+    if sample.acknowledgements is None or not window_ns or sample.protocol != "TCP":
+        return None
+    stamps = 0 if sample.measured.tcp_timestamps is False else ethernet.TIMESTAMPS_BYTES
+    version = ethernet.ip_version_of(sample.record.settings)
+    packet = ethernet.IP_BYTES[version] + ethernet.TCP_BYTES + stamps
+    back = 8e9 * sample.acknowledgements * ethernet.packet_wire_bytes(packet) / window_ns
+    return (stream.rate_bit_per_s(Accounting.WIRE) + back) / stated_bit_per_s
 
 
 def _is_of_waits(fit: RateFit, stated_bit_per_s: float) -> bool:
@@ -333,11 +400,13 @@ def _is_of_rate(fit: RateFit) -> bool:
     others = [member.sample for member in fit.members if member.kind not in _LOSSY]
     if any(_resent_share(sample) <= LOST_ALONE * least for sample in others):
         return True
-    shares = [
-        median(member.sample.lost_share or 0 for member in column)
-        for column in grouped(lossy, _column).values()
+    columns = [
+        [1 - (m.sample.lost_share or 0) for m in c] for c in grouped(lossy, _column).values()
     ]
-    return fit.ceilings >= CEILINGS and max(shares) - min(shares) >= LOSS_SPAN
+    spread = max(1 - min(column) / max(column) for column in columns)
+    middles = [median(column) for column in columns]
+    span = 1 - min(middles) / max(middles)
+    return fit.ceilings >= CEILINGS and span >= max(ARRIVED_SPAN, SPREADS * spread)
 
 
 def _resent_share(sample: StreamSample) -> float:

@@ -152,6 +152,7 @@ _OF_PATH = frozenset(
     {
         *("congestion", "loss-limit/path", "loss-limit/unknown", "packet-rate", "not-determined"),
         *("pacing", "wire-ceiling", "rate-limit/link", "rate-limit/either"),
+        "rate-limit/half-duplex",
     }
 )
 """Limits that may be the effect of a slow link or a slow host on the path. A slow pair with such a

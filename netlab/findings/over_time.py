@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise, product
 from operator import itemgetter
 
 from netlab.ethernet import Link
-from netlab.findings.derived import WINDOW_NS, StreamSample
+from netlab.findings.derived import WINDOW_NS
 from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
 from netlab.findings.rates import ceiling_of, offered_bit_per_s
 from netlab.findings.series import Series
@@ -20,7 +21,7 @@ from netlab.messages import Message, _
 from netlab.results.run import Run
 from netlab.stats import mean, median, trends
 from netlab.trial.interruptions import Cause, Interruption, interruptions, least_ns
-from netlab.trial.record import FLOWS, Record, Status, as_number, utc_of
+from netlab.trial.record import FLOWS, Record, Status, as_number, by_cell, grouped, utc_of
 
 UNKNOWN = _("the record does not show what stopped the data")
 
@@ -67,10 +68,10 @@ def stopped(run: Run) -> Iterator[Finding]:
         for stop in interruptions(record):
             attempts_by_flow = latest_attempts if latest is record else earlier_attempts
             attempts_by_flow[record.cell, stop.flow].append((record, stop))
-    all_attempts: dict[str, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
-    for record in run.records:
-        if record.status is Status.OK:
-            all_attempts[record.cell][record.trial].append(record)
+    with_result = by_cell(record for record in run.records if record.status is Status.OK)
+    all_attempts = {
+        cell: grouped(records, lambda record: record.trial) for cell, records in with_result.items()
+    }
     for attempts in latest_attempts.values():
         yield _finding(Kind.INTERRUPTION_FINAL, attempts, all_attempts)
     for flow, attempts in earlier_attempts.items():
@@ -132,10 +133,9 @@ def _silence(record: Record, flow: str) -> Interruption | None:
 
     ``None`` if no silence was long enough, and for old records, which have no gaps.
     """
-    gaps, total_ns, longest_ns, marks, window_ns = (
-        record.number(f"{flow}receiver_{name}")
-        for name in ("gap_count", "gap_total_ns", "longest_gap_ns", "marks", "elapsed_ns")
-    )
+    names = ("gap_count", "gap_total_ns", "longest_gap_ns", "marks", "elapsed_ns")
+    own = record.flow(f"{flow}receiver_").number
+    gaps, total_ns, longest_ns, marks, window_ns = map(own, names)
     streams = as_number(record.settings.get("streams")) or 1
     if gaps is None or streams < 2 or not (longest_ns and window_ns and marks):
         return None
@@ -153,6 +153,9 @@ time again to regain its rate, and a figure that is 5 % off needs a warning."""
 LATE = 1.03
 """Ratio of received to offered data above which there is a warning. One long receive call, or a
 sender that catches up, causes a smaller ratio."""
+HELD = 0.5
+"""Minimum time for which a sender waited for room in its socket, as a share of the window, compared
+with the share of the messages that it left out."""
 RAN = 1.1
 """CPU time plus pauses may be at most this multiple of the window, because the kernel's accounting
 is not exact. If the sum is larger, the timer ticks that show the pauses were late while the
@@ -164,10 +167,11 @@ class _Delay:
     """One delayed flow of a trial: how much it is affected (``share``), and the figures and words
     of the finding."""
 
+    kind: Kind
     record: Record
     share: float
     figures: Mapping[str, float | None]
-    words: Mapping[str, str]
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 def delayed_trials(run: Run, link: Link | None) -> Iterator[Finding]:
@@ -181,19 +185,14 @@ def delayed_trials(run: Run, link: Link | None) -> Iterator[Finding]:
     """
     if run.plan.source is not None:
         return
-    rules: tuple[tuple[Kind, Callable[[Record, str], _Delay | None]], ...] = (
-        (Kind.HOST_DELAY_PROCESS, _process_pause),
-        (Kind.HOST_DELAY_HYPERVISOR, _stolen_cpus),
-        (Kind.OFF_RATE_LESS, lambda record, flow: _omitted_messages(record, flow, link)),
-        (Kind.OFF_RATE_MORE, _late_messages),
-    )
+    rules = (_process_pause, _stolen_cpus, partial(_omitted_messages, link), _late_messages)
     by_rule: dict[tuple[Kind, str, str], list[_Delay]] = defaultdict(list)
     for record in run.latest.values():
         stopped_flows = {interruption.flow for interruption in interruptions(record)}
         for flow in FLOWS if record.status is Status.OK else ():
-            for kind, rule in rules if flow not in stopped_flows else ():
+            for rule in rules if flow not in stopped_flows else ():
                 if delayed := rule(record, flow):
-                    by_rule[kind, record.cell, flow].append(delayed)
+                    by_rule[delayed.kind, record.cell, flow].append(delayed)
                     break
     trials = Counter(r.cell for r in run.latest.values() if r.status is Status.OK)
     for (kind, cell, flow), delayed_trials in by_rule.items():
@@ -209,17 +208,15 @@ def _process_pause(record: Record, flow: str) -> _Delay | None:
     whole_ns = record.number(f"{flow}elapsed_ns")
     pauses = []
     for end in ("sender", "receiver", "client", "server"):
-        stalled_ns, window_ns, thread_ns = (
-            record.number(f"{flow}{end}_{name}")
-            for name in ("stalled_ns", "elapsed_ns", "thread_ns")
-        )
-        window_ns = window_ns or whole_ns
+        own = record.flow(f"{flow}{end}_").number
+        stalled_ns, window_ns = own("stalled_ns"), own("elapsed_ns") or whole_ns
         if not stalled_ns or not window_ns or stalled_ns < STALLED * window_ns:
             continue
-        if stalled_ns + (thread_ns or 0) <= RAN * window_ns:
+        if stalled_ns + (own("thread_ns") or 0) <= RAN * window_ns:
             figures = {"stalled_ns": stalled_ns, "window_ns": window_ns}
             words = {"cause": CAUSES[Cause.PROCESS, end]}
-            pauses.append(_Delay(record, stalled_ns / window_ns, figures, words))
+            share = stalled_ns / window_ns
+            pauses.append(_Delay(Kind.HOST_DELAY_PROCESS, record, share, figures, words))
     return max(pauses, key=lambda pause: pause.share, default=None)
 
 
@@ -234,25 +231,37 @@ def _stolen_cpus(record: Record, flow: str) -> _Delay | None:
         share = record.number(f"{flow}{end}_host_steal_share") or 0.0
         shares[end] = share if window_ns >= WINDOW_NS else 0.0  # else too short to measure it
     worst, share = max(shares.items(), key=itemgetter(1))
-    words = {"cause": CAUSES[Cause.STEAL, worst]}
-    return _Delay(record, share, {"steal_share": share}, words) if share > STARVED else None
+    figures, words = {"steal_share": share}, {"cause": CAUSES[Cause.STEAL, worst]}
+    delay = _Delay(Kind.HOST_DELAY_HYPERVISOR, record, share, figures, words)
+    return delay if share > STARVED else None
 
 
-def _omitted_messages(record: Record, flow: str, link: Link | None) -> _Delay | None:
-    """A paced sender that omitted messages and sent less than requested below the wire ceiling."""
-    size, offered = as_number(record.settings.get("message_bytes")), _offered_bit_per_s(record)
-    skipped = record.number(f"{flow}sender_skipped_messages")
-    messages = record.number(f"{flow}sender_sent_messages_window")
-    window_ns = record.number(f"{flow}sender_elapsed_ns")
+def _omitted_messages(link: Link | None, record: Record, flow: str) -> _Delay | None:
+    """A paced sender that omitted messages and sent less than requested below the wire ceiling.
+    Either it waited for room in its socket, or nothing shows that it did.
+    """
+    sender, offered = record.flow(f"{flow}sender_"), _offered_bit_per_s(record)
+    names = ("elapsed_ns", "skipped_messages", "sent_messages_window", "thread_ns")
+    window_ns, skipped, messages, on_cpu_ns = map(sender.number, names)
     throughput = record.number(f"{flow}throughput_bit_per_s")
     if not skipped or not offered or not window_ns or messages is None or throughput is None:
         return None
-    sent = 8e9 * (size or 0) * messages / window_ns
+    sent = 8e9 * (record.message_bytes or 0) * messages / window_ns
     ceiling = ceiling_of(record.settings, record.values, flow, link)
     if sent >= OFFERED * offered or (ceiling is not None and throughput >= FILLED * ceiling):
         return None
     figures = {"sent_bit_per_s": sent, "offered_bit_per_s": offered, "skipped_messages": skipped}
-    return _Delay(record, 1 - sent / offered, figures, {})
+    sent_share, ready_ns = sent / offered, sender.number("run_queue_delay_ns")
+    if on_cpu_ns is not None and ready_ns is not None:
+        # It slept before messages that it sent, for a late sender does not; else it was held.
+        ready_ns = max(ready_ns, sender.number("quota_throttled_ns") or 0.0)
+        away_ns = on_cpu_ns + ready_ns + (sender.number("stalled_ns") or 0.0)
+        stolen_share = sender.number("host_steal_share") or 0.0
+        held_share = 1 - away_ns / window_ns - stolen_share - sent_share
+        if held_share >= HELD * (1 - sent_share):
+            figures["held_share"] = held_share
+            return _Delay(Kind.OFF_RATE_HELD, record, 1 - sent_share, figures)
+    return _Delay(Kind.OFF_RATE_LESS, record, 1 - sent_share, figures)
 
 
 def _late_messages(record: Record, flow: str) -> _Delay | None:
@@ -267,13 +276,13 @@ def _late_messages(record: Record, flow: str) -> _Delay | None:
     if not offered or received is None or record.settings.get("engine") or is_coarse:
         return None
     figures = {"received_bit_per_s": received, "offered_bit_per_s": offered}
-    is_late = received > LATE * offered
-    return _Delay(record, received / offered - 1, figures, {}) if is_late else None
+    delay = _Delay(Kind.OFF_RATE_MORE, record, received / offered - 1, figures)
+    return delay if received > LATE * offered else None
 
 
 def _offered_bit_per_s(record: Record) -> float | None:
-    size = as_number(record.settings.get("message_bytes"))
-    return None if size is None else offered_bit_per_s(record.settings, round(size))
+    size = record.message_bytes
+    return None if size is None else offered_bit_per_s(record.settings, size)
 
 
 CellFlow = tuple[str, str]
@@ -460,12 +469,9 @@ def first_trials(run: Run, series: Iterable[Series], *, imported: bool) -> Itera
 
 def _residuals(table: BlockTable) -> list[list[float]]:
     """For each cell, the logarithms of its figures minus the mean of these logarithms."""
-    residuals = []
-    for figures in table.figures.values():
-        logs = [math.log(value) for value in figures]
-        middle = mean(logs)
-        residuals.append([log - middle for log in logs])
-    return residuals
+    logs = [[math.log(value) for value in figures] for figures in table.figures.values()]
+    cells = zip(logs, map(mean, logs), strict=True)
+    return [[log - middle for log in of_cell] for of_cell, middle in cells]
 
 
 def _medians(residuals: list[list[float]]) -> list[float]:
@@ -475,71 +481,54 @@ def _medians(residuals: list[list[float]]) -> list[float]:
 
 DEEP = 0.05
 """Minimum depth of a dip, as a share of the usual rate."""
-GRAINS = 3.0
-"""Minimum depth of a dip, in multiples of the bytes of the largest receive call: data arrive in
-portions of this size."""
+GRAINS, MESSAGES = 3.0, 1.5
+"""Minimum depth of a dip in multiples of the bytes of the largest receive call; in a paced stream,
+also of one burst of messages of all its streams. Data arrive in such portions, and intervals may
+have one portion more or less with a period: the beat of the two times."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Dipping:
-    """A trial whose rate dips in one flow."""
-
-    record: Record
-    dips: trends.PeriodicDips
-    interval_ns: float
-    sent_again: int | None
-    """Segments retransmitted in the whole measured time; ``None``: not known, or UDP."""
-
-
-def dips(run: Run, samples: Iterable[StreamSample], *, imported: bool) -> Iterator[Finding]:
-    """One finding per cell and flow, if more than half of the trials have dips."""
-    if imported:
-        return
-    sent_again = {
-        (sample.cell, sample.trial, sample.flow): sample.tcp.retransmissions for sample in samples
-    }
-    dipping: dict[tuple[str, str], list[_Dipping]] = defaultdict(list)
-    judged_trials: dict[tuple[str, str], int] = defaultdict(int)
-    for record in run.latest.values():
-        if record.status is not Status.OK or record.test != "stream":
-            continue
-        for prefix, flow in FLOWS.items():
-            series = record.values.get(f"{prefix}receiver_interval_bytes")
-            interval_ns = record.number(f"{prefix}receiver_interval_ns")
-            if not isinstance(series, list) or not interval_ns:
-                continue
-            judged_trials[record.cell, prefix] += 1
-            # The last interval, which has another length, is left out.
-            values = [float(value) for value in series[:-1]]
-            found = trends.periodic_dips(values)
-            largest = record.number(f"{prefix}receiver_largest_receive_bytes")
-            if found is None or largest is None:
-                continue
-            if found.depth_share > max(DEEP, GRAINS * largest / median(values)):
-                retransmitted = sent_again.get((record.cell, record.trial, flow))
-                of_trial = _Dipping(record, found, interval_ns, retransmitted)
-                dipping[record.cell, prefix].append(of_trial)
-    for (cell, prefix), trials in dipping.items():
-        if 2 * len(trials) > judged_trials[cell, prefix]:
-            yield _dips_finding(prefix, trials, judged_trials[cell, prefix])
-
-
-def _dips_finding(prefix: str, trials: list[_Dipping], number_of_trials: int) -> Finding:
-    """The finding about one cell and flow. Its figures are those of the trial with the median
-    depth.
+def dips(run: Run, *, imported: bool) -> Iterator[Finding]:
+    """One finding per cell and flow, if more than half of the trials have dips. Its figures are
+    those of the trial with the median depth.
     """
-    middle = sorted(trials, key=lambda trial: trial.dips.depth_share)[len(trials) // 2]
-    retransmissions = [trial.sent_again for trial in trials if trial.sent_again is not None]
-    figures = {
-        "period_ns": middle.dips.period * middle.interval_ns,
-        "depth_share": middle.dips.depth_share,
-        "interval_ns": middle.interval_ns,
-        "trials": len(trials),
-        "of_trials": number_of_trials,
-        "retransmissions": median(retransmissions) if retransmissions else None,
-    }
-    # A trial without known or without any retransmissions is no sign of congestion.
-    kind = Kind.DIPS_CONGESTION if all(t.sent_again for t in trials) else Kind.DIPS_UNEXPLAINED
-    group, words = group_of(middle.record, prefix), in_trials(len(trials), number_of_trials)
-    keys = tuple(trial.record.key for trial in trials)
-    return finding(kind, group, (middle.record.cell,), figures, words, keys)
+    records = (r for r in run.latest.values() if r.status is Status.OK and r.test == "stream")
+    for of_cell, prefix in product(by_cell(() if imported else records).values(), FLOWS):
+        timed = [r for r in of_cell if r.number(f"{prefix}receiver_interval_ns")]
+        timed = [r for r in timed if r.series(f"{prefix}receiver_interval_bytes")]
+        dipping = [(record, dip) for record in timed if (dip := _dips_of(record, prefix))]
+        if 2 * len(dipping) <= len(timed):
+            continue
+        by_depth = sorted(dipping, key=lambda trial: trial[1].depth_share)
+        middle, dip = by_depth[len(dipping) // 2]
+        interval_ns = middle.number(f"{prefix}receiver_interval_ns") or 0.0
+        again = [record.flow(prefix).grown("sender", "total_retrans") for record, _ in dipping]
+        known_again = [segments for segments in again if segments is not None]
+        figures = {
+            "period_ns": dip.period * interval_ns,
+            "depth_share": dip.depth_share,
+            "interval_ns": interval_ns,
+            "trials": len(dipping),
+            "of_trials": len(timed),
+            "retransmissions": median(known_again) if known_again else None,
+        }
+        # A trial without known or without any retransmissions is no sign of congestion.
+        kind = Kind.DIPS_CONGESTION if all(again) else Kind.DIPS_UNEXPLAINED
+        group, words = group_of(middle, prefix), in_trials(len(dipping), len(timed))
+        keys = tuple(record.key for record, _ in dipping)
+        yield finding(kind, group, (middle.cell,), figures, words, keys)
+
+
+def _dips_of(record: Record, prefix: str) -> trends.PeriodicDips | None:
+    """The dips of one trial that are deeper than the portions in which its data come."""
+    # The last interval, which has another length, is left out.
+    values = [float(each) for each in record.series(f"{prefix}receiver_interval_bytes")[:-1]]
+    largest = record.number(f"{prefix}receiver_largest_receive_bytes")
+    found = trends.periodic_dips(values)
+    if found is None or largest is None:
+        return None
+    grain_bytes = GRAINS * largest
+    if _offered_bit_per_s(record) is not None:
+        burst = max(1.0, record.number(f"{prefix}sender_largest_burst") or 0.0)
+        streams = as_number(record.settings.get("streams")) or 1.0
+        grain_bytes = max(grain_bytes, MESSAGES * burst * streams * (record.message_bytes or 0))
+    return found if found.depth_share > max(DEEP, grain_bytes / median(values)) else None

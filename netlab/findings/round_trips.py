@@ -588,9 +588,7 @@ def suspect(trial: TripTrial, modes: Modes, facts: Facts) -> Message | None:
     """
     apart_ns = modes.upper - modes.lower
     for end, host in (("client", trial.record.client), ("server", trial.record.server)):
-        known_facts: dict[str, Any] = {}
-        for fact in facts.get(host, ()):
-            known_facts |= fact
+        known_facts = {name: fact for each in facts.get(host, ()) for name, fact in each.items()}
         wakes_us = as_number(known_facts.get("idle_state_latency_us")) or 0.0
         held_us = as_number(known_facts.get("interface_coalesce_rx_us")) or 0.0
         if 1000 * wakes_us >= OF_DISTANCE * apart_ns and not trial.spins(end):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, compress, product
 from statistics import median
+from typing import NamedTuple
 
 from netlab.ethernet import FCS_BYTES, GAP_BYTES, HEADER_BYTES, PREAMBLE_BYTES
 from netlab.findings.finding import Finding, Group, Kind, conditions_of, finding, in_trials
@@ -34,17 +35,16 @@ _WHOLE = 0.95
 frames, so its duration may differ a little."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tries:
-    """The tries of one search, or of its frame loss test, in order."""
+class Try(NamedTuple):
+    """One try of a search, or of its frame loss test."""
 
-    line_share: Sequence[float] = ()
-    duration_s: Sequence[float] = ()
-    sent: Sequence[float] = ()
-    received: Sequence[float] = ()
-    queue_ns: Sequence[float] = ()
+    line_share: float
+    duration_s: float
+    sent_frames: float
+    received_frames: float
+    queue_ns: float
     """How much longer the frames took to leave the device than to enter it."""
-    verdicts: tuple[str, ...] = ()
+    verdict: str
 
 
 @dataclass(frozen=True)
@@ -95,13 +95,13 @@ class RateSample:
         return self.record.flag("link_paced") is not False
 
     @cached_property
-    def tries(self) -> Tries:
-        """The tries of the search."""
+    def tries(self) -> Sequence[Try]:
+        """The tries of the search, in order."""
         return _tries(self.record, "trial_")
 
     @cached_property
-    def losses(self) -> Tries:
-        """The tries of its frame loss test."""
+    def losses(self) -> Sequence[Try]:
+        """The tries of its frame loss test, in order."""
         return _tries(self.record, "loss_")
 
     @cached_property
@@ -116,16 +116,16 @@ class RateSample:
         The higher rate must differ by more than 1.5 steps, the lower one by more than half a step:
         less is scatter at the limit.
         """
-        found, tries, settings = self.line_share, self.tries, self.record.settings
+        found, settings = self.line_share, self.record.settings
         step, full_s = as_number(settings.get("resolution")), as_number(settings.get("duration_s"))
         is_monotone = self.record.flag("monotone") is not False
         if is_monotone or found is None or step is None or full_s is None:
             return False
-        each = zip(tries.line_share, tries.duration_s, tries.verdicts, strict=True)
         return any(
-            (verdict == "passed" and tried > found + 1.5 * step and length_s >= _WHOLE * full_s)
-            or (verdict in ("lost", "absorbed") and tried < found - 0.5 * step)
-            for tried, length_s, verdict in each
+            tried.line_share > found + 1.5 * step and tried.duration_s >= _WHOLE * full_s
+            if tried.verdict == "passed"
+            else tried.verdict in ("lost", "absorbed") and tried.line_share < found - 0.5 * step
+            for tried in self.tries
         )
 
 
@@ -209,26 +209,21 @@ def sample_of(record: Record) -> RateSample | None:
     return None if failed and (record.reason != "tester-bound" or not sample.limit) else sample
 
 
-def _tries(record: Record, prefix: str) -> Tries:
+def _tries(record: Record, prefix: str) -> Sequence[Try]:
     """The tries of a search; empty if the lengths of the lists differ or a verdict is unknown."""
-    names = ("line_share", "duration_s", "sent_frames", "received_frames", "queue_ns", "verdict")
-    lists = share, duration_s, sent, received, queue_ns, verdicts = [
-        record.series(prefix + name) for name in names
-    ]
-    words = tuple(VERDICTS[int(verdict)] for verdict in verdicts if 0 <= verdict < len(VERDICTS))
-    if any(len(numbers) != len(words) for numbers in lists):
-        return Tries()
-    return Tries(share, duration_s, sent, received, queue_ns, words)
+    *lists, verdicts = [record.series(prefix + name) for name in Try._fields]
+    if any(len(numbers) != len(verdicts) for numbers in lists):
+        return ()
+    if not {*verdicts} <= {*range(len(VERDICTS))}:
+        return ()
+    words = [VERDICTS[int(verdict)] for verdict in verdicts]
+    return [Try(*row) for row in zip(*lists, words, strict=True)]
 
 
 def _known(values: Iterable[float | None]) -> list[float]:
     """The values; empty if any of them is not known."""
-    known = []
-    for value in values:
-        if value is None:
-            return []
-        known.append(value)
-    return known
+    every = list(values)
+    return [] if None in every else [value for value in every if value is not None]
 
 
 def _middle(values: Iterable[float | None]) -> float | None:
@@ -281,15 +276,13 @@ def _sizes(size_samples: Sequence[SizeSample], group: SizeGroup) -> Message:
         return _("at {size} bytes", size=sizes[0])
     if sizes == all_sizes:
         return _("at every frame size")
-    first = all_sizes.index(sizes[0])
-    if all_sizes[first : first + len(sizes)] != sizes or len(sizes) < 3:
-        if all_sizes[first:] == sizes:
-            return _("from {size} bytes upwards", size=sizes[0])
-        listed = [str(size) for size in sizes]
-        return _("at {some} and {last} bytes", some=joined(", ", listed[:-1]), last=listed[-1])
-    if first + len(sizes) == len(all_sizes):
+    if all_sizes[-len(sizes) :] == sizes:
         return _("from {size} bytes upwards", size=sizes[0])
-    return _("from {first} to {last} bytes", first=sizes[0], last=sizes[-1])
+    first = all_sizes.index(sizes[0])
+    if len(sizes) >= 3 and all_sizes[first : first + len(sizes)] == sizes:
+        return _("from {first} to {last} bytes", first=sizes[0], last=sizes[-1])
+    listed = [str(size) for size in sizes]
+    return _("at {some} and {last} bytes", some=joined(", ", listed[:-1]), last=listed[-1])
 
 
 BELOW = 0.95
@@ -404,8 +397,7 @@ def search_limits(run: Run) -> Iterator[Finding]:
     """The limits of the searches, judged over all frame sizes."""
     for group in () if run.plan.source is not None else groups_of(run):
         yield from _of_device(group)
-        paced = group.where(lambda trial: trial.limit == "line rate" and trial.link_paced)
-        if paced:
+        if paced := group.where(lambda trial: trial.limit == "line rate" and trial.link_paced):
             line = {"link_rate_bit_per_s": paced[0].trials[0].line_bit_per_s}
             yield _finding_of(Kind.SEARCH_LIMIT_LINE_RATE, group, paced, line)
         if sizes := group.showing("generator-bound", found=True):
@@ -421,14 +413,13 @@ def search_limits(run: Run) -> Iterator[Finding]:
 
 def _of_device(group: SizeGroup) -> Iterator[Finding]:
     rest = group.showing("device")
-    one = one_frame_rate(rest)
+    one = one_frame_rate([size for size in rest if _holder(size) != "ours"])
     if one is not None:
         figures = {"found_frames_per_s": one.per_s, **_figures(one.sizes)}
         words = _core_words(one.sizes)
         yield _finding_of(Kind.SEARCH_LIMIT_FRAME_RATE, group, one.sizes, figures, words)
         rest = tuple(size for size in rest if size not in one.sizes)
-    one = one_bit_rate(rest)
-    if one is not None:
+    if (one := one_bit_rate(rest)) is not None:
         figures = {"policed_bit_per_s": one.per_s, **_figures(one.sizes)}
         first, *alternatives = (_ACCOUNTED[account] for account in one.accounts)
         accounted: Message = first
@@ -437,15 +428,18 @@ def _of_device(group: SizeGroup) -> Iterator[Finding]:
         words = {"accounted": accounted}
         yield _finding_of(Kind.SEARCH_LIMIT_BIT_RATE, group, one.sizes, figures, words)
         rest = tuple(size for size in rest if size not in one.sizes)
-    by_cpu = tuple(size for size in rest if _busy_core(size))
-    for sizes in (by_cpu, tuple(size for size in rest if size not in by_cpu)):
-        if sizes:
-            words = _core_words(sizes)
-            yield _finding_of(Kind.SEARCH_LIMIT_DEVICE, group, sizes, _figures(sizes), words)
-    # Sizes at which the device lost no frames at the next higher rate, but delayed them.
-    queued = group.where(lambda trial: trial.limit == "device" and _absorbed_ns(trial))
-    if queued:
-        queue = {"queue_ns": median(map(_absorbed_ns, _trials(queued)))}
+    for holder in ("cpu", "", "ours"):
+        if sizes := tuple(size for size in rest if _holder(size) == holder):
+            queue_ns = median(map(_absorbed_ns, _trials(sizes))) if holder == "ours" else None
+            figures, words = {**_figures(sizes), "queue_ns": queue_ns}, _core_words(sizes)
+            yield _finding_of(Kind.SEARCH_LIMIT_DEVICE, group, sizes, figures, words)
+    # Sizes at which no frames were lost at the next higher rate, but delayed.
+    if queued := group.where(lambda trial: trial.limit == "device" and _absorbed_ns(trial)):
+        foreign_bytes = [_foreign_bytes(trial) for trial in _trials(queued)]
+        queue = {
+            "queue_ns": median(map(_absorbed_ns, _trials(queued))),
+            "queue_bytes": median(foreign_bytes) if all(foreign_bytes) else None,
+        }
         yield _finding_of(Kind.SEARCH_LIMIT_QUEUE, group, queued, queue)
 
 
@@ -453,12 +447,30 @@ def _absorbed_ns(sample: RateSample) -> float:
     """Additional delay of frames at the rate that failed; 0 if frames were lost at that rate."""
     if not sample.upper_per_s or not sample.line_per_s:
         return 0.0
-    share, tries = sample.upper_per_s / sample.line_per_s, sample.tries
-    each = zip(tries.line_share, tries.verdicts, tries.queue_ns, strict=True)
-    at_share = [(verdict, ns) for tried, verdict, ns in each if abs(tried - share) < _SAME_SHARE]
-    if any(verdict == "lost" for verdict, _ in at_share):
+    share = sample.upper_per_s / sample.line_per_s
+    tries = [tried for tried in sample.tries if abs(tried.line_share - share) < _SAME_SHARE]
+    if any(tried.verdict == "lost" for tried in tries):
         return 0.0
-    return max((queue_ns for verdict, queue_ns in at_share if verdict == "absorbed"), default=0.0)
+    return max((tried.queue_ns for tried in tries if tried.verdict == "absorbed"), default=0.0)
+
+
+def _foreign_bytes(sample: RateSample) -> float:
+    """The bytes that waited when the last frame was sent at the rate that failed; 0 if the socket
+    buffers of our own hosts hold as many, so that a slow link or receiver may be the reason.
+    """
+    names = ("sender_send_buffer_bytes", "receiver_receive_buffer_bytes")
+    sizes = [sample.record.number(n) or 0.0 for n in sample.record.values if n.endswith(names)]
+    streams = as_number(sample.record.settings.get("streams")) or 1.0
+    waiting = (sample.per_s or 0.0) * _absorbed_ns(sample) / 1e9 * sample.frame_bytes
+    return waiting if sizes and waiting > streams * sum(sizes) else 0.0
+
+
+def _holder(size: SizeSample) -> str:
+    """``cpu``: a core of the device was saturated; ``ours``: frames waited, maybe in our hosts."""
+    if _busy_core(size):
+        return "cpu"
+    waits = all(_absorbed_ns(trial) and not _foreign_bytes(trial) for trial in size.trials)
+    return "ours" if waits else ""
 
 
 _SAME_SHARE = 1e-6
@@ -480,7 +492,7 @@ def _place_of(size_samples: Iterable[SizeSample]) -> Message | str:
     counts: dict[str, float] = defaultdict(float)
     for trial, host, place in product(_trials(size_samples), ("client", "server"), PLACES):
         frames = trial.record.series(f"trial_{host}_{place}_dropped_frames")
-        lost = [verdict == "tester-loss" for verdict in trial.tries.verdicts]
+        lost = [tried.verdict == "tester-loss" for tried in trial.tries]
         if len(frames) == len(lost):
             counts[place] += sum(compress(frames, lost))
     most = max(counts, key=counts.__getitem__, default="")

@@ -16,7 +16,7 @@ from netlab.findings.search_limits import RateSample, SizeGroup, groups_of, of_s
 from netlab.messages import Message, _, joined
 from netlab.results.run import Run
 from netlab.trial.host_counters import HOSTS, WAYS
-from netlab.trial.record import Record, Status, Value, as_number
+from netlab.trial.record import Record, Status, as_number, by_cell
 from netlab.units import format_share
 
 _PAUSE_FRAMES = tuple(f"{host}_pause_frames_{way}" for host in HOSTS for way in WAYS)
@@ -149,28 +149,20 @@ def _losses(group: SizeGroup) -> Iterator[Finding]:
             figures = {"most_lost_share": max(load.lost_share for load in every)}
         word = "overloads" if slows else "losses"
         yield of_searches(kind, group, sizes, figures, {word: joined(", ", texts)})
-    own = group.where(lambda trial: set(_OWN) & set(trial.losses.verdicts))
-    if own:
-        shares = {
-            share
-            for size in own
-            for trial in size.trials
-            for share, verdict in zip(trial.losses.line_share, trial.losses.verdicts, strict=True)
-            if verdict in _OWN
-        }
+    if own := group.where(lambda trial: any(tried.verdict in _OWN for tried in trial.losses)):
+        tries = (tried for size in own for trial in size.trials for tried in trial.losses)
+        shares = {tried.line_share for tried in tries if tried.verdict in _OWN}
         listed = joined(", ", [format_share(share) for share in sorted(shares)])
         yield of_searches(Kind.FRAME_LOSS_OWN_HOSTS, group, own, {}, {"shares": listed})
 
 
 def _overload(sample: RateSample) -> _Overload | None:
-    losses = sample.losses
     if sample.per_s is None:
         return None
-    tries = zip(losses.verdicts, losses.sent, losses.received, losses.duration_s, strict=True)
     overloads = [
-        _Overload(sent_frames / each_s, received_frames / each_s, sample.per_s)
-        for verdict, sent_frames, received_frames, duration_s in tries
-        if verdict == "lost" and (each_s := duration_s * len(sample.record.flows)) > 0
+        _Overload(tried.sent_frames / each_s, tried.received_frames / each_s, sample.per_s)
+        for tried in sample.losses
+        if tried.verdict == "lost" and (each_s := tried.duration_s * len(sample.record.flows)) > 0
     ]
     more = [overload for overload in overloads if overload.sent_per_s >= MORE * sample.per_s]
     slowed = [overload for overload in more if overload.slows]
@@ -265,17 +257,10 @@ def cells_of_payloads(run: Run) -> Iterator[list[Record]]:
     """For each cell with payload searches over a cable: the records of its trials that have a
     result.
     """
-    cells: dict[str, list[Record]] = defaultdict(list)
-    for cell, _trial, record in run.stored.trials():
-        if (
-            cell.test == "payload_search"
-            and record is not None
-            and record.status is Status.OK
-            and record.values.get("same_host") is not True
-        ):
-            cells[cell.key].append(record)
     if run.plan.source is None:
-        yield from cells.values()
+        planned = (r for cell, _, r in run.stored.trials() if cell.test == "payload_search" and r)
+        usable = (r for r in planned if r.status is Status.OK and not r.same_host)
+        yield from by_cell(usable).values()
 
 
 def group_of_payload(record: Record) -> Group:
@@ -287,17 +272,17 @@ def group_of_payload(record: Record) -> Group:
 
 def way_of(record: Record, prefix: str) -> WayFound | None:
     """One direction of one trial; ``None`` if it has no payload."""
-    values, other_prefix = record.values, _WAYS[prefix][0]
-    payload = _whole(values.get(prefix + "payload_bytes"))
+    own, other = record.flow(prefix), record.flow(_WAYS[prefix][0])
+    payload = own.whole("payload_bytes")
     if payload is None:
         return None
     return WayFound(
         trial=record.trial,
         payload_bytes=payload,
-        path_mtu_bytes=_whole(values.get(prefix + "path_mtu_bytes")),
-        evidence=str(values.get(prefix + "path_mtu_evidence", "")),
-        interface_mtu_bytes=_whole(values.get(prefix + "interface_mtu_bytes")),
-        other_mtu_bytes=_whole(values.get(other_prefix + "interface_mtu_bytes")),
+        path_mtu_bytes=own.whole("path_mtu_bytes"),
+        evidence=own.text("path_mtu_evidence") or "",
+        interface_mtu_bytes=own.whole("interface_mtu_bytes"),
+        other_mtu_bytes=other.whole("interface_mtu_bytes"),
     )
 
 
@@ -398,11 +383,6 @@ def _finding_of(
     trial_keys = tuple((cell, trial) for trial in dict.fromkeys(trials))
     present = {name: word for name, word in words.items() if word}
     return finding(kind, group_of_payload(records[0]), (cell,), figures, present, trial_keys)
-
-
-def _whole(value: Value | None) -> int | None:
-    figure = as_number(value)
-    return None if figure is None else round(figure)
 
 
 BELOW, ABOVE = (-2, -1, 0), (1, 2)

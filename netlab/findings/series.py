@@ -14,7 +14,7 @@ from netlab.findings.rates import ceiling_of
 from netlab.results.layout import varying
 from netlab.results.run import Run
 from netlab.store.plan import PlannedCell
-from netlab.trial.record import FLOWS, Record, Status, Value, as_number
+from netlab.trial.record import FLOWS, Record, Status, Value, as_number, grouped
 
 AXIS = "socket_buffer_bytes"
 
@@ -137,9 +137,7 @@ def series_of(run: Run) -> tuple[Series, ...]:
     """All series of a run, in the plan's order."""
     conditions = varying(run.plan.cells)
     points_of: dict[tuple[Group, str], list[Point]] = {}
-    records: dict[str, list[Record | None]] = {}
-    for cell, _, record in run.stored.trials():
-        records.setdefault(cell.key, []).append(record)
+    trials = grouped(run.stored.trials(), lambda trial: trial[0].key)
     for cell in run.plan.cells:
         if cell.test not in QUANTITIES:
             continue
@@ -153,18 +151,18 @@ def series_of(run: Run) -> tuple[Series, ...]:
                 cell=cell.key,
                 buffer_bytes=size if isinstance(size, int) else None,
                 settings=cell.settings,
-                records=tuple(records.get(cell.key, ())),
+                records=tuple(record for _cell, _trial, record in trials.get(cell.key, ())),
                 prefix=prefix,
                 quantity=QUANTITIES[cell.test],
                 link=run.plan.link,
             )
             points_of.setdefault((group, cell.test), []).append(point)
-    series = []
-    for (group, test), points in points_of.items():
+    for points in points_of.values():
         points.sort(key=lambda p: inf if p.buffer_bytes is None else p.buffer_bytes)
-        quantity = QUANTITIES[test]
-        series.append(Series(group=group, test=test, quantity=quantity, points=tuple(points)))
-    return tuple(series)
+    return tuple(
+        Series(group=group, test=test, quantity=QUANTITIES[test], points=tuple(points))
+        for (group, test), points in points_of.items()
+    )
 
 
 def group_of(cell: PlannedCell, flow: str, conditions: Sequence[str]) -> Group:

@@ -40,7 +40,7 @@ WORK_PER_S, FRAME_BYTES = 10_000, 1500
 each."""
 
 CLOSED = 0.5
-"""Minimum share of the measured time in which TCP's receive window held TCP back."""
+"""Minimum share of the measured time in which a window, or the send buffer, held TCP back."""
 
 LOST_MUCH = 0.2
 """With at least this share of lost messages, loss limits throughput, even if much more throughput
@@ -49,13 +49,17 @@ is missing."""
 COVERED = 0.5
 """Minimum share of the lost messages that counted drops must cover to explain the loss."""
 
+UNREPORTED = 0.1
+"""Maximum share of the segments that TCP sent again for which a report that they arrived twice may
+be missing: it was lost, or it came after the window."""
+
 COSTS = 0.5
 """A wait for a CPU is a limit if it cost at least this share of the gap between throughput and the
 ceiling."""
 
-QUEUE_LOOKS, QUEUE_FULL = 8, 0.5
-"""Minimum number of samples of a receive queue, and the share of samples with a full queue above
-which the queue counts as mostly full."""
+LOOKS, QUEUE_FULL = 8, 0.5
+"""Minimum number of samples of a receive queue, or of the room in a socket, and the share of
+samples with a full queue above which the queue counts as mostly full."""
 
 USEFUL, HURRIES = 0.95, 0.8
 """A receiver that never waits has at least the first share of receive calls that found data, and is
@@ -71,9 +75,6 @@ IN_ORDINARY_CALLS = 0.5
 ROOM = 0.9
 """Minimum share of the samples that show room in the socket for the next message: with room, send
 calls do not wait for the queue."""
-
-LOOKS = 8
-"""Minimum number of samples of the room in the socket."""
 
 OF_BUFFER = 8
 """Minimum number of messages that fit in the send buffer: with fewer, each call may wait for the
@@ -160,7 +161,7 @@ def receiver_held_up(sample: StreamSample, best_bit_per_s: float | None = None) 
     While the receive queue has room, the receiver's waits for a CPU cost nothing.
     """
     is_closed = (sample.rwnd_limited_share or 0) >= CLOSED
-    drops = loses(sample) and (share_lost_in_receive_queue(sample) or 0) >= COVERED
+    drops = receive_queue_drops(sample)
     never_idle = not sample.receiver.spins and wants_cpu(sample.receiver)
     # Messages that the receiving socket dropped are missing, whatever the wire could carry.
     costly = drops or takes(sample, sample.receiver, best_bit_per_s)
@@ -208,7 +209,7 @@ def sender_on_cpu(sample: StreamSample) -> bool:
 
 def receiver_behind(sample: StreamSample) -> bool:
     """Whether the receive queue was full most of the time: the receiver did not keep up."""
-    sampled = sample.receiver.judged and (sample.queue_looks or 0) >= QUEUE_LOOKS
+    sampled = sample.receiver.judged and (sample.queue_looks or 0) >= LOOKS
     return sampled and (sample.queue_full_share or 0) > QUEUE_FULL
 
 
@@ -286,28 +287,12 @@ def sent_enough(sample: StreamSample) -> bool:
 
 def loses(sample: StreamSample) -> bool:
     """Whether loss is the limit: any loss, if the sender sent enough; otherwise more than 5 %."""
-    share = sample.lost_share
-    if sample.protocol != "UDP" or share is None:
-        return False
+    share = (sample.lost_share or 0) if sample.protocol == "UDP" else 0
     return share > (0 if sent_enough(sample) else 1 - DELIVERED)
 
 
-def loses_most(sample: StreamSample) -> bool:
-    """Whether loss is the limit, and large enough: at least half of the throughput that is missing
-    to the ceiling, or a fifth of all messages, or any loss if the sender sent enough.
-    """
-    share = sample.lost_share or 0
-    most = share >= min(LOST_MUCH, COSTS * _missing(sample, None))
-    return loses(sample) and (most or sent_enough(sample))
-
-
-def share_lost_in_receive_queue(sample: StreamSample) -> float | None:
-    """Share of the lost messages for which the receiving socket had no room."""
-    drops, lost_messages = sample.losses.receive_queue, sample.losses.lost
-    return None if drops is None or not lost_messages else drops / lost_messages
-
-
 _PLACES: Mapping[str, tuple[Kind, str]] = {
+    "damaged": (Kind.LOSS_DAMAGED, "receiver"),
     "socket": (Kind.LOSS_SOCKET, "receiver"),
     "backlog": (Kind.LOSS_BACKLOG, "receiver"),
     "receiver_interface": (Kind.LOSS_INTERFACE, "receiver"),
@@ -321,12 +306,14 @@ UNHANDLED_PER_S = 2
 """Foreign frames per second that Linux may count as dropped by an interface: frames of protocols
 without a handler, such as a switch's own (STP, LLDP)."""
 
-IN_HOSTS: Mapping[Kind, Message] = {
+IN_HOSTS = (Kind.LOSS_BACKLOG, Kind.LOSS_INTERFACE, Kind.LOSS_QUEUE)
+_IN_WORDS: Mapping[Kind, Message] = {
     Kind.LOSS_BACKLOG: _("in the backlog of its CPUs"),
     Kind.LOSS_INTERFACE: _("at its interface"),
     Kind.LOSS_QUEUE: _("in the queue in front of its interface"),
+    Kind.LOSS_DAMAGED: _("because their checksum was wrong"),
+    Kind.LOSS_PATH: _("on the path"),
 }
-_IN_WORDS: Mapping[Kind, Message] = {**IN_HOSTS, Kind.LOSS_PATH: _("on the path")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,32 +331,35 @@ class PlacedLoss:
 
 def placed(sample: StreamSample) -> PlacedLoss | None:
     """Where a stream lost messages (over TCP: segments); ``None`` if it lost none."""
-    losses = sample.losses.lost if sample.protocol == "UDP" else sample.tcp.retransmissions
-    if not losses or sample.imported:
+    resent = sample.tcp.retransmissions or 0
+    losses = sample.losses.lost or resent - (sample.duplicate_packets or 0)
+    if losses <= UNREPORTED * resent or sample.imported:
         return None
-    counts = _counts(sample)
-    certain = {
-        place: max(0, count - _doubt(place, sample)) for place, count in counts.items() if count
+    counts, other_way = _counts(sample), sample.losses.other_way
+    unhandled = int(UNHANDLED_PER_S * sample.drops.between_s)
+    ours = {
+        place: max(0, (count or 0) - (unhandled if place.endswith("interface") else 0))
+        for place, count in counts.items()
     }
+    certain = dict(ours)
+    for place in ours.keys() - {"damaged", "socket"}:  # the others count both directions
+        others = ours[place] if other_way is None else other_way * (sample.packets_a_message or 1)
+        certain[place] = max(0, ours[place] - others)
     # The interface may also count a frame for which the backlog had no room, so only the larger one
     # of the two counts is used.
-    earlier_drops = max(certain.get("backlog", 0), certain.get("receiver_interface", 0))
-    other_drops = sum(
-        certain.get(place, 0) for place in ("socket", "sender_interface", "sender_queue")
-    )
-    if earlier_drops + other_drops >= COVERED * losses:
-        place = max(_PLACES, key=lambda name: certain.get(name, 0))
+    counted_twice = min(certain["backlog"], certain["receiver_interface"])
+    if sum(certain.values()) - counted_twice >= COVERED * losses:
+        place = max(_PLACES, key=certain.__getitem__)
         kind, role = _PLACES[place]
         return PlacedLoss(kind, getattr(sample, role).host, losses, certain[place])
     drops = sum(count or 0 for count in counts.values())
-    ours = sum(max(0, (count or 0) - _unhandled(place, sample)) for place, count in counts.items())
     # Frames that cannot be distinguished from foreign ones may include a few lost messages. If the
     # receiver's interface received extra frames, these may be ours: the host lost them afterwards.
     may_be_ours = sample.likely_others_share >= COVERED * (sample.lost_share or 1.0)
     whole = (
         sample.packets_a_message == 1 or sample.protocol == "TCP" or sample.drops.reassembly == 0
     )
-    clean = ours == 0 and drops < COVERED * losses and whole and not may_be_ours
+    clean = not any(ours.values()) and drops < COVERED * losses and whole and not may_be_ours
     unknown = [_PLACES[place][1] for place, count in counts.items() if count is None]
     if sample.drops.sender_backlog is None:
         unknown.append("sender")
@@ -395,61 +385,36 @@ def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     groups = grouped(losses, lambda pair: (pair[1].kind, pair[0].group, pair[1].host))
     for (kind, group, host), there in groups.items():
         cells = tuple(dict.fromkeys(sample.cell for sample, _loss in there))
-        lost_there = sum(loss.lost for _sample, loss in there)
         drops = sum(loss.dropped for _sample, loss in there) or None
+        words = {"at_host": host} if host else {}
+        over_tcp = group.protocol == "TCP"
+        count = "sent_again" if over_tcp else "lost_messages"
         figures: dict[str, float | None] = {"trials": len(there)}
-        if group.protocol == "TCP":
-            words: dict[str, str] = {"at_host": host} if kind in IN_HOSTS else {}
-            if kind in _IN_WORDS:
-                words = {"place": _IN_WORDS[kind]} | words
-                figures["dropped_here"] = drops
-            figures["sent_again"] = lost_there
-            yield finding(Kind.SENT_AGAIN, group, cells, figures, words)
-            continue
-        sent_counts = [sample.losses.sent or 0 for sample, _loss in there]
-        figures["lost_messages"] = lost_there
-        figures["sent_messages"] = sum(sent_counts) if all(sent_counts) else None
-        figures["dropped_frames"] = drops
-        yield finding(kind, group, cells, figures, {"at_host": host} if host else {})
+        figures[count] = sum(loss.lost for _sample, loss in there)
+        if not over_tcp:
+            sent_counts = [sample.losses.sent or 0 for sample, _loss in there]
+            figures["sent_messages"] = sum(sent_counts) if all(sent_counts) else None
+            figures["dropped_frames"] = drops
+        elif kind in _IN_WORDS:
+            words["place"] = _IN_WORDS[kind]
+            figures["dropped_here"] = drops
+        yield finding(Kind.SENT_AGAIN if over_tcp else kind, group, cells, figures, words)
 
 
 def _counts(sample: StreamSample) -> dict[str, int | None]:
     """Place → frames dropped there; ``None``: not known. Over TCP, no socket drops anything."""
-    drops, losses = sample.drops, sample.losses
-    queue = drops.sender_queue
-    if queue is not None and sample.protocol == "UDP":
-        # Messages whose drop the send calls reported were never sent, so they are not lost.
-        queue = None if losses.local is None else max(0, queue - losses.local)
+    drops, losses, queue = sample.drops, sample.losses, sample.drops.sender_queue
+    # Messages whose drop the send calls reported were never sent, so they are not lost.
+    local = losses.local if sample.protocol == "UDP" else 0
     return {
+        "damaged": drops.damaged or 0,  # few systems count these
         "socket": losses.receive_queue if sample.protocol == "UDP" else 0,
         "backlog": drops.receiver_backlog,
         "receiver_interface": drops.receiver_interface,
         "sender_interface": drops.sender_interface,
-        "sender_queue": queue,
+        "sender_queue": None if queue is None or local is None else max(0, queue - local),
     }
 
-
-def _doubt(place: str, sample: StreamSample) -> int:
-    """How many of the frames dropped in a place may be of the other direction, or of other
-    protocols: all of them if the loss of the other direction is not known.
-    """
-    if place == "socket":
-        return 0
-    other_way = sample.losses.other_way
-    if other_way is None:
-        return _counts(sample)[place] or 0
-    return other_way * (sample.packets_a_message or 1) + _unhandled(place, sample)
-
-
-def _unhandled(place: str, sample: StreamSample) -> int:
-    """How many of the dropped frames may belong to protocols without a handler."""
-    counted_as_drops = place in ("receiver_interface", "sender_interface")
-    return int(UNHANDLED_PER_S * sample.drops.between_s) if counted_as_drops else 0
-
-
-LIMITED = 0.5
-"""Minimum share of the measured time in which the send buffer, or the congestion window, held TCP
-back."""
 
 WINDOW_FITS = 1.25
 """The receive window is a limit if one window per round trip is at most this many times the
@@ -485,7 +450,7 @@ def window_limited(sample: StreamSample) -> bool:
 def send_buffer_limited(sample: StreamSample) -> bool:
     """Whether the send buffer held TCP back: all data that it can hold was in flight."""
     share = sample.sndbuf_limited_share
-    return _one_stream(sample) and (share or 0) >= LIMITED
+    return _one_stream(sample) and (share or 0) >= CLOSED
 
 
 def congested(sample: StreamSample) -> bool:
@@ -496,7 +461,7 @@ def congested(sample: StreamSample) -> bool:
     return (
         _one_stream(sample)
         and not is_shared(sample)
-        and (sample.cwnd_limited_share or 0) >= LIMITED
+        and (sample.cwnd_limited_share or 0) >= CLOSED
         and (sample.tcp.retransmissions or 0) > 0
     )
 
@@ -534,21 +499,22 @@ def crowded_out(sample: StreamSample) -> bool:
 
 
 def receive_queue_drops(sample: StreamSample) -> bool:
-    """Whether loss is the limit, and the receiving socket had no room for most lost messages.
-
-    If the hosts dropped most of the lost messages in several places, the socket must have dropped
-    more than any other place.
+    """Whether loss is the limit, and the receiving socket had no room for half of the messages, or
+    dropped more of them than any other place.
     """
-    if not loses(sample):
-        return False
-    loss, share = placed(sample), share_lost_in_receive_queue(sample) or 0
-    return share >= COVERED or (loss is not None and loss.kind is Kind.LOSS_SOCKET)
+    loss, drops = placed(sample) if loses(sample) else None, sample.losses.receive_queue or 0
+    return loss is not None and (loss.kind is Kind.LOSS_SOCKET or drops >= COVERED * loss.lost)
 
 
 def lost_at(sample: StreamSample, *places: Kind) -> bool:
-    """Whether loss is the limit, large enough, and in one of these places."""
-    loss = placed(sample)
-    return loss is not None and loss.kind in places and loses_most(sample)
+    """Whether loss in one of these places is the limit, and large enough: at least half of the
+    throughput that is missing to the ceiling, or a fifth of all messages, or any loss if the sender
+    sent enough. What was damaged was lost on the path.
+    """
+    loss = placed(sample) if loses(sample) else None
+    place = Kind.LOSS_PATH if loss and loss.kind is Kind.LOSS_DAMAGED else loss and loss.kind
+    most = (sample.lost_share or 0) >= min(LOST_MUCH, COSTS * _missing(sample, None))
+    return place in places and (most or sent_enough(sample))
 
 
 def sender_queue_drops(sample: StreamSample) -> bool:

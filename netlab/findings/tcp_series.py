@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import comb
+from math import comb, inf
 from statistics import StatisticsError, correlation, median
+from typing import Any
 
 from netlab.ethernet import Link
 from netlab.findings.derived import StreamSample
@@ -13,33 +14,36 @@ from netlab.findings.finding import Finding, Kind, of_trials
 from netlab.findings.rates import ceiling_of
 from netlab.findings.series import group_of
 from netlab.findings.stream_rules import STARVED
+from netlab.messages import Message, _
 from netlab.results.layout import varying
 from netlab.results.run import Run
 from netlab.results.tcp_series import TcpSeries
 from netlab.trial.record import FLOWS, Record, Status, grouped
+from netlab.units import format_rate
 
-SizeAndFigures = tuple[float, Mapping[str, float]]
-"""The size of what a trial shows, and its figures; the trial with the largest size is the worst."""
+ShownFigures = tuple[Any, Mapping[str, float], Mapping[str, Message]]
+"""The size of what a trial shows, its figures and its words; the worst trial is that with the
+largest size."""
 
 
 def by_group(
     samples: Iterable[StreamSample],
     kind: Kind,
-    judge: Callable[[StreamSample], SizeAndFigures | None],
+    judge: Callable[[StreamSample], ShownFigures | None],
 ) -> Iterator[Finding]:
     """One finding per group with affected trials, with the figures of the worst trial and the
     number of affected trials.
 
-    ``judge`` returns the size and figures of a trial, or ``None`` if the trial is not affected.
+    ``judge`` returns what a trial shows, or ``None`` if the trial is not affected.
     """
     with_series = (sample for sample in samples if sample.tcp_series is not None)
     for group, of_group in grouped(with_series, lambda sample: sample.group).items():
         judged = [(sample, judge(sample)) for sample in of_group]
         shown = {sample: result for sample, result in judged if result is not None}
         if shown:
-            _size, figures = max(shown.values(), key=lambda result: result[0])
+            _size, figures, words = max(shown.values(), key=lambda result: result[0])
             trials = [(sample.cell, sample.trial) for sample in shown]
-            yield of_trials(kind, group, trials, len(of_group), figures)
+            yield of_trials(kind, group, trials, len(of_group), figures, words)
 
 
 POINTS, LEAST_US = 50, 1_000_000
@@ -90,7 +94,7 @@ def queue_of(sample: StreamSample) -> StandingQueue | None:
     half, most = median(rtts), _at(rtts, 0.95)
     flowing = rate = sample.throughput_bit_per_s / 8e6  # bytes a microsecond
     bytes_in_queue = rate * (most - least)
-    if half - least < max(STANDING_US, OF_BASE * least) or bytes_in_queue < LEAST_BYTES:
+    if not _is_queue(1000 * half, 1000 * least) or bytes_in_queue < LEAST_BYTES:
         return None
     if series.delivered_bytes:
         flowing = series.delivered_bytes[-1] / span_us
@@ -105,6 +109,11 @@ def queue_of(sample: StreamSample) -> StandingQueue | None:
     )
 
 
+def _is_queue(rtt_ns: float, least_ns: float) -> bool:
+    """Whether a round trip is longer than the shortest one by as much as a standing queue adds."""
+    return rtt_ns - least_ns >= max(1000 * STANDING_US, OF_BASE * least_ns)
+
+
 def _follows_window(series: TcpSeries) -> bool:
     try:
         return correlation(series.cwnd_bytes, series.rtt_us) >= TOGETHER
@@ -113,16 +122,34 @@ def _follows_window(series: TcpSeries) -> bool:
 
 
 def queues(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Streams whose data waited in a queue, with the figures of the longest queue."""
+    """Streams whose round trips grew, with the figures of the longest queue: of their own data if
+    no data went the other way in any trial, since those delay the acknowledgements.
+    """
 
-    def judged(sample: StreamSample) -> SizeAndFigures | None:
-        queue = queue_of(sample)
+    def judged(sample: StreamSample) -> ShownFigures | None:
+        queue, beside = queue_of(sample), _other_way(sample)
         if queue is None:
             return None
-        in_kib = 1024 * round(queue.queue_bytes / 1024)
-        return queue.queue_bytes, {**asdict(queue), "queue_bytes": in_kib}
+        figures = asdict(queue) | {"queue_bytes": 1024 * round(queue.queue_bytes / 1024)}
+        if beside is None:
+            return (0, queue.queue_bytes), figures, {}
+        del figures["queue_bytes"]
+        return (1, queue.queue_bytes), figures, {"beside": beside}
 
     return by_group(samples, Kind.QUEUE_ON_PATH, judged)
+
+
+def _other_way(sample: StreamSample) -> Message | None:
+    """The data that went against those of a stream, as a clause; ``None`` if none are known."""
+    if sample.flow:
+        return _("data went the other way, too")
+    ends = {True: sample.sender.host, False: sample.receiver.host}
+    against = [other for other in sample.others if other.host == ends[other.receiving]]
+    most = max(against, key=lambda other: other.bit_per_s, default=None)
+    if most is None:
+        return None
+    rate = format_rate(float(f"{most.bit_per_s:.3g}"))
+    return _("{rate} of other traffic went the other way at {host}", rate=rate, host=most.host)
 
 
 def _at(sorted_rtts: Sequence[int], share: float) -> float:
@@ -181,11 +208,8 @@ def recoveries_of(series: TcpSeries) -> tuple[Recovery, ...]:
         return ()
     usual = median(span.rate for span in spans)
     runs: list[list[int]] = []  # places of adjacent slow spans
-    for place, span in enumerate(spans):
-        if span.rate >= BACK * usual:
-            continue
-        follows = runs and runs[-1][-1] == place - 1 and spans[place - 1].until_us == span.from_us
-        if follows:
+    for place in (place for place, span in enumerate(spans) if span.rate < BACK * usual):
+        if runs and spans[runs[-1][-1]].until_us == spans[place].from_us:
             runs[-1].append(place)
         else:
             runs.append([place])
@@ -224,7 +248,7 @@ def recovering_share(sample: StreamSample) -> float | None:
 def recoveries(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """Streams that recovered for much of their window, with the figures of the worst trial."""
 
-    def judged(sample: StreamSample) -> SizeAndFigures | None:
+    def judged(sample: StreamSample) -> ShownFigures | None:
         series, share = sample.tcp_series, recovering_share(sample)
         if series is None or share is None or sample.same_host:
             return None
@@ -232,13 +256,14 @@ def recoveries(samples: Iterable[StreamSample]) -> Iterator[Finding]:
             return None
         all_recoveries = recoveries_of(series)
         longest = max(all_recoveries, key=lambda recovery: recovery.length_us)
-        return share, {
+        figures = {
             "recoveries": len(all_recoveries),
             "longest_us": longest.length_us,
             "longest_from_us": longest.from_us,
             "recovering_share": share,
             "retransmissions": series.retransmissions[-1],
         }
+        return share, figures, {}
 
     return by_group(samples, Kind.LOSS_RECOVERY, judged)
 
@@ -269,114 +294,93 @@ LEAST_LOST, TIMES_IDLE = 5, 10
 """Two minimums for the finding that requests were lost under load: the number of requests lost
 under load, and the ratio of two loss shares (under load, to before the load)."""
 
-TrialEvidence = Mapping[str, float | None]
-TrialRule = Callable[[Record, Link | None], TrialEvidence | None]
-"""Takes the record of a trial and the stated link. Returns the trial's figures if the rule holds,
-otherwise ``None``."""
-
 
 def under_load(run: Run) -> Iterator[Finding]:
     """Findings about latency under load, one per cell and kind."""
+    shortest_ns: dict[tuple[object, ...], float] = {}
     trials: dict[str, list[Record]] = {}
-    for cell, _, record in run.stored.trials():
-        if cell.test == TEST and record is not None and record.status is Status.OK:
+    for cell, _trial, record in run.stored.trials():
+        if record is None or record.status is not Status.OK:
+            continue
+        if cell.test == TEST:
             trials.setdefault(cell.key, []).append(record)
+        path, least_ns = _path_of(record), record.number("rtt_min_ns") or inf
+        shortest_ns[path] = min(shortest_ns.get(path, inf), least_ns, *record.series("trip_ns"))
     conditions = varying(run.plan.cells)
     for cell in run.plan.cells:
         records = trials.get(cell.key, [])
-        for kind, rule in _RULES.items():
-            judged = [(record, rule(record, run.plan.link)) for record in records]
-            shown = [(record, evidence) for record, evidence in judged if evidence is not None]
-            if 2 * len(shown) <= len(records):
+        shown: dict[Kind, dict[tuple[str, int], Mapping[str, float | None]]] = {}
+        for record in records:
+            least_ns = shortest_ns.get(_path_of(record), inf)
+            for kind, evidence in (*_queue_shown(record, run.plan.link, least_ns), *_lost(record)):
+                shown.setdefault(kind, {})[record.key] = evidence
+        for kind, by_trial in shown.items():
+            if 2 * len(by_trial) <= len(records):
                 continue
             figures: dict[str, float | None] = {}
-            for name in dict.fromkeys(name for _, evidence in shown for name in evidence):
-                values = [evidence.get(name) for _, evidence in shown]
+            for name in dict.fromkeys(name for evidence in by_trial.values() for name in evidence):
+                values = [evidence.get(name) for evidence in by_trial.values()]
                 known_values = [value for value in values if value is not None]
-                figures[name] = median(known_values) if known_values else None
+                is_usual = 2 * len(known_values) > len(values)
+                figures[name] = median(known_values) if is_usual else None
             names = conditions[cell.test, str(cell.settings.get("protocol", ""))]
-            group, keys = group_of(cell, "", names), [record.key for record, _ in shown]
-            yield of_trials(kind, group, keys, len(records), figures)
+            yield of_trials(kind, group_of(cell, "", names), [*by_trial], len(records), figures)
 
 
-def _below_path(record: Record, link: Link | None) -> TrialEvidence | None:
-    share = _idle_share(record, link)
-    if share is None or share >= FULL:
-        return None
-    return {"throughput_bit_per_s": max(_throughputs(record).values()), "load_share": share}
+def _path_of(record: Record) -> tuple[object, ...]:
+    """Equal for the round trips of one run whose times may be compared."""
+    settings, ends = record.settings, frozenset((record.server, record.client))
+    size = settings.get("request_bytes" if record.test == TEST else "message_bytes")
+    names = ("network", "interface", "ip_version", "dscp")
+    return ends, size, settings.get("response_bytes") or size, *map(settings.get, names)
 
 
-def _standing(record: Record, _link: Link | None) -> TrialEvidence | None:
-    if not _stands(record):
-        return None
-    increase_ns, rates = record.number("increase_ns"), _throughputs(record)
-    queue_bytes = None
-    if increase_ns is not None and len(rates) == 1:
-        queue_bytes = 1024 * round(increase_ns / 1e9 * sum(rates.values()) / 8 / 1024)
-    return _medians(record) | {"queue_bytes": queue_bytes or None}
+def _queue_shown(
+    record: Record, link: Link | None, least_ns: float
+) -> Iterator[tuple[Kind, Mapping[str, float | None]]]:
+    """What a trial shows of a queue, with its figures. Of the medians before and after the load,
+    the longer one counts: what lasts longer than the load is not due to it. ``least_ns``: the
+    shortest round trip over the same path.
+    """
+    names = ("idle_rtt_p50_ns", "loaded_rtt_p50_ns", "loaded_rtt_p99_ns", "after_rtt_p50_ns")
+    idle_ns, loaded_ns, p99_ns, after_ns = map(record.number, names)
+    if idle_ns is None or loaded_ns is None:
+        return
+    calm_ns = max(idle_ns, after_ns or 0.0)
+    figures = {"idle_rtt_ns": idle_ns, "loaded_rtt_ns": loaded_ns, "loaded_p99_ns": p99_ns}
+    if _is_queue(calm_ns, least_ns):
+        figures |= {"unloaded_rtt_ns": calm_ns, "shortest_rtt_ns": least_ns}
+    rates = {prefix: record.flow(prefix).throughput_bit_per_s or 0.0 for prefix in FLOWS}
+    ceilings = {p: ceiling_of(record.settings, record.values, p, link) or inf for p in FLOWS}
+    share = max(rates[prefix] / ceilings[prefix] for prefix in FLOWS) or None
+    if _is_queue(loaded_ns, calm_ns):
+        # Acknowledgements may wait as well: over TCP only a full path shows a queue of the load.
+        fills = record.settings.get("protocol") == "UDP" or share is None or share >= FULL
+        rate, other_rate, *_ = sorted(rates.values(), reverse=True)
+        waiting_bytes = (loaded_ns - calm_ns) / 8e9 * rate if fills and not other_rate else 0.0
+        figures["queue_bytes"] = 1024 * round(waiting_bytes / 1024) or None
+        yield Kind.QUEUE_UNDER_LOAD_STANDING, figures
+    elif share is not None and share >= FULL:
+        yield Kind.QUEUE_UNDER_LOAD_NONE, figures
+    elif share is not None:
+        load = {"throughput_bit_per_s": max(rates.values()), "load_share": share}
+        yield Kind.QUEUE_UNDER_LOAD_NOT_FULL, figures | load
 
 
-def _not_standing(record: Record, link: Link | None) -> TrialEvidence | None:
-    share = _idle_share(record, link)
-    return None if share is None or share < FULL else _medians(record)
-
-
-def _lost(record: Record, _link: Link | None) -> TrialEvidence | None:
+def _lost(record: Record) -> Iterator[tuple[Kind, Mapping[str, float | None]]]:
     lost, requests, idle_lost, idle_requests = (
         record.number(f"{phase}_{name}")
         for phase in ("loaded", "idle")
         for name in ("lost_messages", "rtt_count")
     )
     if not lost or not requests or not idle_requests or lost < LEAST_LOST:
-        return None
-    if lost / requests < TIMES_IDLE * (idle_lost or 0) / idle_requests:
-        return None
-    return {
+        return
+    figures = {
         "lost_requests": lost,
         "requests": requests,
         "lost_requests_share": lost / requests,
         "idle_lost_requests": idle_lost,
         "idle_requests": idle_requests,
     }
-
-
-_RULES: Mapping[Kind, TrialRule] = {
-    Kind.QUEUE_UNDER_LOAD_NOT_FULL: _below_path,
-    Kind.QUEUE_UNDER_LOAD_STANDING: _standing,
-    Kind.QUEUE_UNDER_LOAD_NONE: _not_standing,
-    Kind.REQUESTS_LOST_UNDER_LOAD: _lost,
-}
-
-
-def _medians(record: Record) -> dict[str, float | None]:
-    return {
-        "idle_rtt_ns": record.number("idle_rtt_p50_ns"),
-        "loaded_rtt_ns": record.number("loaded_rtt_p50_ns"),
-        "loaded_p99_ns": record.number("loaded_rtt_p99_ns"),
-    }
-
-
-def _stands(record: Record) -> bool:
-    increase_ns, idle_ns = record.number("increase_ns"), record.number("idle_rtt_p50_ns")
-    if increase_ns is None or idle_ns is None:
-        return False
-    return increase_ns >= max(1000 * STANDING_US, OF_BASE * idle_ns)
-
-
-def _throughputs(record: Record) -> dict[str, float]:
-    """Prefix of a direction's values → the throughput of the load in this direction, in bit/s."""
-    rates = {prefix: record.number(f"{prefix}throughput_bit_per_s") for prefix in FLOWS}
-    return {prefix: rate for prefix, rate in rates.items() if rate is not None}
-
-
-def _idle_share(record: Record, link: Link | None) -> float | None:
-    """The share of the wire ceiling that the load reaches; the larger share if the load has two
-    directions. ``None`` if no share is known, or if a queue stands or its growth is not known.
-    """
-    if _stands(record) or "increase_ns" not in record.values:
-        return None
-    rates = [
-        (rate, ceiling_of(record.settings, record.values, prefix, link))
-        for prefix, rate in _throughputs(record).items()
-    ]
-    return max((rate / ceiling for rate, ceiling in rates if ceiling), default=None)
+    if lost / requests >= TIMES_IDLE * (idle_lost or 0) / idle_requests:
+        yield Kind.REQUESTS_LOST_UNDER_LOAD, figures

@@ -11,7 +11,7 @@ from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Facts, Finding, Group, Kind, finding
 from netlab.findings.rates import step_of
 from netlab.findings.series import Point, Series
-from netlab.findings.stream_limits import findings_of, limit_of
+from netlab.findings.stream_limits import evidence, findings_of, limit_of
 from netlab.findings.stream_rules import robbed, starved, throttled
 from netlab.findings.traffic import LOOPBACK
 from netlab.results.run import Run
@@ -111,8 +111,7 @@ def hosts(
         changes: dict[str, str] = {}
         for name in STEADY:
             # A reading without a value of a fact is ignored.
-            known = (reading.get(name) for reading in readings)
-            values = dict.fromkeys(str(value) for value in known if value not in (None, ""))
+            values = dict.fromkeys(str(r[name]) for r in readings if r.get(name) not in (None, ""))
             if len(values) > 1:
                 changes[name] = " → ".join(values)
         if changes:
@@ -183,8 +182,11 @@ def doubts(
     """
     streams = tuple(samples)
 
-    def smaller_mtu(sample: StreamSample) -> Kind | None:
-        return Kind.MTU_MISMATCH_STREAM if has_smaller_mtu(sample) else None
+    def smaller_packets(sample: StreamSample) -> Kind | None:
+        path, link = sample.path_mtu_bytes, sample.link_mtu_bytes
+        if not sample.same_host and path is not None and link is not None and path < link:
+            return Kind.MTU_MISMATCH_STREAM
+        return Kind.SMALL_MSS if sample.small_mss_bytes else None
 
     def is_off(_sample: StreamSample, end: StreamEnd) -> bool:
         return end.judged and end.clock_ppm is not None and abs(end.clock_ppm) > CLOCK_PPM
@@ -196,7 +198,7 @@ def doubts(
 
     return (
         *above_ceiling(streams),
-        *(() if "interface_mtu_bytes" in changed else findings_of(streams, smaller_mtu)),
+        *(() if "interface_mtu_bytes" in changed else findings_of(streams, smaller_packets)),
         *(() if "congestion" in changed else _congestion(streams)),
         *_with_steps((end.host, s.cell, end.clock_step_ns) for s in streams for end in s.ends),
         *_of_hosts(streams, Kind.CLOCK_RATE, is_off, ("clock_ppm",)),
@@ -205,10 +207,21 @@ def doubts(
     )
 
 
-def has_smaller_mtu(sample: StreamSample) -> bool:
-    """Whether the path MTU is smaller than the MTU of the link, as stated in the matrix."""
-    path, link = sample.path_mtu_bytes, sample.link_mtu_bytes
-    return not sample.same_host and path is not None and link is not None and path < link
+ODD = 0.001
+"""Minimum share of the messages, or of the segments sent again, that were late or copied."""
+
+
+def delivered(samples: Iterable[StreamSample]) -> Iterator[Finding]:
+    """Messages and segments that were not lost, but late or copied."""
+    streams = tuple(samples)
+    for kind in (Kind.DELIVERY_REORDERED, Kind.DELIVERY_COPIED, Kind.DELIVERY_TWICE):
+
+        def shown(sample: StreamSample, kind: Kind = kind) -> Kind | None:
+            figures = evidence(kind, [sample])
+            odd, number = (figures[name] or 0 for name in kind.figures[:2])
+            return kind if 0 < ODD * number <= odd else None
+
+        yield from findings_of(streams, shown)
 
 
 def _congestion(samples: Iterable[StreamSample]) -> Iterator[Finding]:
@@ -243,13 +256,11 @@ def _with_steps(steps: Iterable[tuple[str, str, float | None]]) -> Iterator[Find
 
 def clock_steps_of_round_trips(run: Run) -> Iterator[Finding]:
     """Hosts whose wall clock was set during round trips, whose ends are client and server."""
-    steps = {
-        (host, record.cell): step_ns
+    return _with_steps(
+        (host, record.cell, record.number(f"{end}_wall_step_ns"))
         for record in run.latest.values()
         for host, end in ((record.client, "client"), (record.server, "server"))
-        if (step_ns := record.number(f"{end}_wall_step_ns")) is not None
-    }
-    return _with_steps((*place, step_ns) for place, step_ns in steps.items())
+    )
 
 
 _TAKEN = frozenset(
@@ -273,9 +284,8 @@ def _of_hosts(
                 shown[cell] = ends
         worst: dict[str, float | None] = {}
         for name in figures:
-            values = [getattr(end, name) for ends in shown.values() for end in ends]
-            known_values = (value for value in values if value is not None)
-            worst[name] = max(known_values, key=abs, default=None)
+            values = (getattr(end, name) for ends in shown.values() for end in ends)
+            worst[name] = max((v for v in values if v is not None), key=abs, default=None)
         if shown:
             yield finding(kind, Group(host=host), tuple(shown), worst)
 

@@ -12,7 +12,7 @@ import re
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -182,22 +182,12 @@ class Unmeasured:
 
     def record(self, trial: Trial, attempt: int) -> Record:
         """The record of the skipped trial."""
-        return Record(
-            cell=trial.cell.key,
-            trial=trial.number,
-            attempt=attempt,
-            status=self.status,
-            pairing=trial.cell.pairing,
-            server=self.server,
-            client=self.client,
-            test=trial.cell.test,
-            started_at=utc_now(),
-            settings=dict(trial.cell.settings),
-            values=self.values,
-            reason=self.reason,
-            errno=self.errno,
-            detail=self.detail,
+        key, settings = trial.cell.key, dict(trial.cell.settings)
+        planned = Record.not_measured(
+            key, trial.number, pairing=trial.cell.pairing, test=trial.cell.test, settings=settings
         )
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        return replace(planned, attempt=attempt, started_at=utc_now(), **own)
 
 
 def interrupted(trial: Trial, attempt: int, server: str = "", client: str = "") -> Record:

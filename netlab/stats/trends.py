@@ -12,8 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, pairwise, product
-from statistics import NormalDist
+from itertools import combinations, product
+from statistics import NormalDist, correlation, linear_regression
 
 from netlab.stats import mean, median
 
@@ -148,6 +148,10 @@ AGAIN = 0.5
 """Minimum autocorrelation at twice the period, and in each half of the series, as a share of the
 autocorrelation at the period."""
 _FUNDAMENTAL = 0.8
+NEAR, AS_WELL, REPEATS = 0.1, 0.98, 0.55
+"""Maximum distance of the period from the peak, as a share (at least one value); minimum variance
+that it explains, as a share of the most; minimum rise of the folded values' correlation at a part
+of it, if that is the period."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +173,14 @@ def periodic_dips(values: Sequence[float]) -> PeriodicDips | None:
     Jenkins, Time Series Analysis, 1970.) The peak's height above the lowest autocorrelation at a
     shorter distance is at least as large. At least half of the peak's autocorrelation is reached at
     twice the period, and in each half of the series at the period. So neither one dip nor a slow
-    wave counts as a period.
+    wave counts as a period. The peak may be at a multiple of the period, which need not be a whole
+    number. Dips less than two values apart appear further apart, as in any sampled series.
     """
     n = len(values)
     middle = median(values) if values else 0.0
     if n < LEAST_VALUES or middle <= 0:
         return None
-    flat = _without_line(values)
-    longest = n // CYCLES
+    flat, longest = _without_line(values), n // CYCLES
     correlations = _correlations(flat, min(2 * longest, n - 1))
     least = max(CORRELATED, CORRELATED_DEVIATIONS / math.sqrt(n))
     peaks = [at for at in range(LEAST_PERIOD, longest + 1) if _is_peak(correlations, at, least)]
@@ -190,16 +194,14 @@ def periodic_dips(values: Sequence[float]) -> PeriodicDips | None:
         return None
     cycles = [flat[at : at + period] for at in range(0, n - period + 1, period)]
     depth = (median(flat) - median([min(cycle) for cycle in cycles])) / middle
-    return PeriodicDips(_spacing(flat, period, depth * middle), depth)
+    exact = _period(flat, period)
+    return None if exact is None else PeriodicDips(exact, depth)
 
 
 def _without_line(values: Sequence[float]) -> list[float]:
     """The values minus their least-squares line; their mean is then 0."""
-    n, level = len(values), mean(values)
-    centre = (n - 1) / 2
-    across = math.fsum((at - centre) * value for at, value in enumerate(values))
-    slope = across / (n * (n * n - 1) / 12)
-    return [value - level - slope * (at - centre) for at, value in enumerate(values)]
+    slope, start = linear_regression(range(len(values)), values)
+    return [value - start - slope * at for at, value in enumerate(values)]
 
 
 def _correlations(values: Sequence[float], longest: int) -> list[float]:
@@ -225,32 +227,39 @@ def _is_peak(correlations: Sequence[float], at: int, least: float) -> bool:
     )
 
 
-def _spacing(flat: Sequence[float], period: int, depth: float) -> float:
-    """Mean distance between dips, which need not be a whole number. If the dips do not show this
-    distance clearly, the result is ``period``.
-
-    ``period`` is the distance at the peak of the autocorrelation. If the true distance is not a
-    whole number, this peak may be at a multiple of the true distance.
-    """
-    begins = _begins(flat, median(flat) - depth / 2, median(flat) - depth / 4)
-    if len(begins) <= CYCLES - 1:
-        return float(period)
-    apart = [later - earlier for earlier, later in pairwise(begins)]
-    usual = median(apart)
-    near = [gap for gap in apart if abs(gap - usual) <= max(1.0, 0.2 * usual)]
-    if not near:
-        return float(period)
-    times = max(1, round(period / mean(near)))
-    is_whole = abs(period / times - mean(near)) <= max(0.5, 0.1 * usual)
-    return mean(near) if is_whole and 4 * len(near) > 3 * len(apart) else float(period)
-
-
-def _begins(flat: Sequence[float], low: float, high: float) -> list[int]:
-    """The places where the series falls below ``low`` after it was above ``high``."""
-    begins, is_up = [], False
+def _profile(flat: Sequence[float], period: float, places: int) -> tuple[list[float], float]:
+    """The mean value of each of so many places in a period, and the variance that they explain."""
+    sums, counts = [0.0] * places, [0] * places
     for at, value in enumerate(flat):
-        if is_up and value < low:
-            begins.append(at)
-            is_up = False
-        is_up = is_up or value > high
-    return begins
+        place = int(at % period * places / period) % places
+        sums[place], counts[place] = sums[place] + value, counts[place] + 1
+    means = [total / max(1, count) for total, count in zip(sums, counts, strict=True)]
+    return means, math.fsum(total * mean for total, mean in zip(sums, means, strict=True))
+
+
+def _period(flat: Sequence[float], peak: int) -> float | None:
+    """The period whose autocorrelation has its peak there; ``None`` if it is below the minimum.
+
+    Folding at the period explains the most variance (phase dispersion minimisation: Stellingwerf,
+    Astrophysical Journal 224, 1978). ``peak`` may be a multiple of the period. A part of it is the
+    period if the folded values repeat after it: the correlation there (of the two whole distances
+    next to it, the sum) is at least ``REPEATS`` above its lowest value at shorter distances.
+    """
+    step = peak / (2 * len(flat))  # moves the places of the last values by half a value
+    most = round(max(1.0, NEAR * peak) / step)
+    tried = [peak + number * step for number in sorted(range(-most, most + 1), key=abs)]
+    explained = {period: _profile(flat, period, peak)[1] for period in tried}
+    least = AS_WELL * max(explained.values())
+    period = next(period for period in tried if explained[period] >= least)
+    profile, _ = _profile(flat, period, peak)
+    middle = (min(profile) + max(profile)) / 2
+    dips = sum(value < middle <= profile[at - 1] for at, value in enumerate(profile))
+    if peak < LEAST_PERIOD * dips:
+        return None
+    same = [correlation(profile, (profile * 2)[at : at + peak]) for at in range(peak)]
+    for parts in range(peak // LEAST_PERIOD, 1, -1):
+        near = {peak // parts, -(-peak // parts)}
+        lowest = max(0.0, min(same[1 : min(near)]))
+        if sum(same[at] - lowest for at in near) >= REPEATS:
+            return period / parts
+    return period

@@ -134,31 +134,39 @@ PATH: Mapping[str, Value] = {
     "sender_tcp_end_pmtu": 1500,
     "sender_tcp_end_snd_mss": 1348,
     "sender_tcp_end_snd_wnd": 4 * 1348,
+    "mss_bytes": 1348,
     "tcp_timestamps": True,
 }
 
 
 @pytest.mark.parametrize(
-    ("settings", "changes", "mtu"),
+    ("settings", "changes", "mtu", "small_mss"),
     [
-        # 1348 bytes of payload, 12 of timestamps, 20 of TCP, 20 of IPv4.
-        ({}, {}, 1400),
-        ({}, {"sender_tcp_end_snd_mss": 1448, "sender_tcp_end_snd_wnd": 65_536}, 1500),
-        ({}, {"tcp_timestamps": False}, 1388),
-        ({}, {"tcp_timestamps": None}, 1400),
-        ({"ip_version": 6}, {}, 1420),
-        ({}, {"sender_tcp_end_snd_wnd": 4 * 1348 - 1}, 1500),
-        ({}, {"sender_tcp_end_snd_wnd": None}, 1500),
-        ({}, {"sender_tcp_end_snd_mss": None}, 1500),
-        ({}, {"sender_tcp_end_snd_mss": 1460, "sender_tcp_end_snd_wnd": 65_536}, 1500),
-        ({}, {"sender_tcp_end_pmtu": None}, None),
-        ({}, {"sender_path_mtu_bytes": 1300}, 1400),
+        # 1348 bytes of payload, 12 of timestamps, 20 of TCP, 20 of IPv4: packets of 1400 bytes.
+        ({}, {}, 1500, 1348),
+        ({}, {"mss_bytes": 1448, "sender_tcp_end_snd_wnd": 65_536}, 1500, None),
+        ({}, {"mss_bytes": 1447, "sender_tcp_end_snd_wnd": 65_536}, 1500, 1447),
+        ({}, {"tcp_timestamps": False}, 1500, 1348),
+        ({}, {"tcp_timestamps": None}, 1500, 1348),
+        ({"ip_version": 6}, {}, 1500, 1348),
+        ({"ip_version": 6}, {"mss_bytes": 1428, "sender_tcp_end_snd_wnd": 65_536}, 1500, None),
+        ({}, {"sender_tcp_end_pmtu": 1400}, 1400, None),
+        ({}, {"sender_tcp_end_pmtu": 9000}, 9000, 1348),
+        ({}, {"sender_tcp_end_snd_wnd": 4 * 1348 - 1}, 1500, None),
+        ({}, {"sender_tcp_end_snd_wnd": None}, 1500, None),
+        ({}, {"mss_bytes": None}, 1500, None),
+        ({}, {"mss_bytes": 1460, "sender_tcp_end_snd_wnd": 65_536}, 1500, None),
+        ({}, {"sender_tcp_end_pmtu": None}, None, None),
+        ({}, {"sender_path_mtu_bytes": 1300}, 1500, 1348),
+        ({}, {"same_host": True}, 1500, None),
     ],
 )
-def test_the_path_mtu_of_tcp_is_computed_from_full_segments(
-    settings: dict[str, Value], changes: dict[str, Any], mtu: int | None
+def test_the_path_mtu_of_tcp_is_what_the_system_knows_and_a_small_mss_shows_no_other(
+    settings: dict[str, Value], changes: dict[str, Any], mtu: int | None, small_mss: int | None
 ) -> None:
-    assert only(bare(64, "TCP", **settings), {**PATH, **changes}).path_mtu_bytes == mtu
+    sample = only(bare(64, "TCP", **settings), {**PATH, **changes})
+    assert (sample.path_mtu_bytes, sample.small_mss_bytes) == (mtu, small_mss)
+    assert only(bare(64, "TCP", **settings), {**PATH, **changes}, None).small_mss_bytes is None
 
 
 def test_the_path_mtu_of_udp_is_the_path_mtu_of_the_senders_system() -> None:

@@ -15,7 +15,6 @@ from netlab.findings.stream_rules import (
     sender_in_calls,
     sender_on_cpu,
     sent_enough,
-    share_lost_in_receive_queue,
 )
 
 MS = 1_000_000
@@ -258,16 +257,3 @@ def test_any_loss_is_a_limit_if_the_sender_sent_enough_and_otherwise_only_loss_a
     sample = udp(sent=sent_count, losses=losses_of(sent=sent_count, lost=lost_count))
     assert loses(sample) is limit
     assert loses(changed(sample, protocol="TCP")) is False
-
-
-@pytest.mark.parametrize(
-    ("drop_count", "lost_count", "share"),
-    [(3, 4, 0.75), (0, 4, 0.0), (None, 4, None), (0, 0, None)],
-)
-def test_the_share_lost_in_the_receive_queue_is_relative_to_all_loss(
-    drop_count: int | None, lost_count: int, share: float | None
-) -> None:
-    sample = udp(losses=losses_of(sent=100, lost=lost_count, receive_queue=drop_count))
-    assert share_lost_in_receive_queue(sample) == share
-    unknown = changed(sample, losses=losses_of(sent=100, receive_queue=3))
-    assert share_lost_in_receive_queue(unknown) is None

@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from made_findings import run_of
+from made_readings import plan_of, result
 from made_samples import CEILING, IDLE, changed, tcp, udp
+from made_trips import trip_cell
 
 from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.stream_limits import is_above
-from netlab.findings.validity import doubts, has_smaller_mtu, power_saving
+from netlab.findings.validity import clock_steps_of_round_trips, doubts, power_saving
+from netlab.trial.record import Value
 
 MS = 1_000_000
 
@@ -53,7 +57,7 @@ def test_a_smaller_path_mtu_is_recognized_only_over_a_wire_and_if_both_mtus_are_
     path: int | None, link: int | None, same_host: bool, smaller: bool
 ) -> None:
     sample = udp(path_mtu_bytes=path, link_mtu_bytes=link, same_host=same_host)
-    assert has_smaller_mtu(sample) is smaller
+    assert bool(doubts([sample])) is smaller
 
 
 def test_a_smaller_path_mtu_is_a_warning_with_both_mtus() -> None:
@@ -110,6 +114,18 @@ def test_the_largest_clock_step_of_a_cell_is_reported_whatever_its_direction(
 ) -> None:
     trials = [udp(sender=end(clock_step_ns=step_ms * MS)) for step_ms in steps_ms]
     assert only(*trials).evidence == {"clock_step_ns": -900.0 * MS}
+
+
+@pytest.mark.parametrize("steps_ms", [(-900, 600), (600, -900), (-900, 1, 600)])
+def test_the_largest_clock_step_during_round_trips_is_reported_whichever_trial_has_it(
+    steps_ms: tuple[int, ...],
+) -> None:
+    cell = trip_cell()
+    steps: list[dict[str, Value]] = [{"server_wall_step_ns": step * MS} for step in steps_ms]
+    records = [result(cell, number, values) for number, values in enumerate(steps, 1)]
+    (finding,) = clock_steps_of_round_trips(run_of(plan_of([cell], len(steps)), records))
+    assert (finding.kind, finding.cells) == (Kind.CLOCK_STEP, (cell.key,))
+    assert finding.evidence == {"clock_step_ns": -900.0 * MS}
 
 
 def test_each_host_whose_clock_was_set_has_its_own_finding() -> None:

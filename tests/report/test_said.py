@@ -32,6 +32,7 @@ def test_each_finding_in_json_has_its_kind_evidence_and_sentence(folder: Path) -
         assert [*item] == [
             *(("kind", "value") if original.value else ("kind",)),
             *("severity", "about", "cells", "trials", "evidence", "words"),
+            *(("claim",) if original.claim else ()),
             *("sentence", "advice"),
         ]
         assert (item["kind"], item.get("value", "")) == (original.kind.name, original.value)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 import pytest
+from draws import chance, seeds
 
 from netlab.stats.trends import (
-    _begins,
     _correlations,
     _is_peak,
-    _spacing,
+    _period,
+    _profile,
     _without_line,
     periodic_dips,
 )
@@ -103,37 +102,65 @@ def test_a_peak_is_no_lower_than_its_neighbours_and_rises_by_the_least(
     assert _is_peak(correlations, 3, 0.5) is is_peak
 
 
+def dipping_at(period: float, number: int = 120, width: int = 1) -> list[float]:
+    """Values of 0; those in which dips of -12 begin, and the next ones for wider dips."""
+    begins = {int(time * period) + more for time in range(number) for more in range(width)}
+    return [-12.0 if at in begins else 0.0 for at in range(number)]
+
+
 @pytest.mark.parametrize(
-    ("period", "gaps", "expected"),
+    ("peak", "distance", "expected"),
     [
-        (10, [10, 11, 10], 31 / 3),
-        (10, [11, 10], 10),  # three dips are too few
-        (10, [10, 10, 12, 10], 10.5),  # a gap may differ by a fifth of the usual one,
-        (10, [10, 11, 10, 11, 11, 14], 10.6),  # one that differs by more does not count
-        (4, [4, 4, 6, 4, 4], 4),  # short gaps may differ by 1
-        (11, [11, 10, 11, 20], 11),  # more than three quarters of the gaps must be near
-        (3, [3, 20, 20, 3], 3),  # no gap is near the median
-        (4, [4, 5, 4, 5], 4.5),  # a half from the period
-        (5, [4, 4, 4, 4], 5),  # a whole from a short period
-        (10, [10, 10, 12, 12], 11),  # within a tenth of the usual gap
-        (21, [10, 11, 10, 11], 10.5),  # the period is two gaps
+        (10, 10, 10),
+        (10, 10.5, 10.5),  # 5 % from the peak
+        (21, 10.5, 10.5),  # the peak is at two dips
+        (17, 3.4, 3.4),  # at five
+        (9, 9, 9),  # no third of it
+        (30, 6, 6),
     ],
 )
-def test_the_spacing_is_the_mean_gap_of_dips_if_they_show_the_period_clearly(
-    period: int, gaps: list[int], expected: float
+def test_a_period_is_the_distance_of_dips_even_if_the_peak_is_at_several(
+    peak: int, distance: float, expected: float
 ) -> None:
-    begins = list(accumulate(gaps, initial=5))
-    flat = [-12.0 if at in begins else 0.0 for at in range(begins[-1] + 5)]
-    assert _spacing(flat, period, 12) == pytest.approx(expected)
+    period = _period(dipping_at(distance), peak)
+    assert period == pytest.approx(expected, rel=0.01)
 
 
-def test_a_dip_is_deeper_than_half_the_depth_and_follows_a_return_above_a_quarter() -> None:
-    flat = [0.0] * 60
-    for at in (5, 15, 26, 36, 46, 48):
-        flat[at] = -12
-    flat[10] = -5  # less than half of 12: no dip
-    flat[27:36] = [-2.75] * 9  # less than a quarter of 12: what follows is a dip
-    flat[47] = -3.5  # more than a quarter: what follows is the same dip
-    assert _spacing(flat, 10, 12) == (10 + 11 + 10 + 10) / 4
-    # Neither a value at the lower limit nor one at the upper limit counts as beyond it.
-    assert _begins([1.0, 9, 2, 1, 3, 1, 4, 1], 2, 3) == [3, 7]
+def test_dips_less_than_three_values_apart_have_no_period() -> None:
+    assert _period(dipping_at(2.5), 5) is None
+    assert _period(dipping_at(3), 6) == pytest.approx(3)
+
+
+def test_two_unlike_dips_in_each_period_are_not_half_of_it() -> None:
+    flat = [-12.0 * (at % 10 == 3) - 3.0 * (at % 10 == 8) for at in range(120)]
+    uneven = [-12.0 * (at % 10 in (3, 6)) for at in range(120)]
+    assert _period(flat, 10) == _period(uneven, 10) == 10
+
+
+def test_a_profile_is_the_mean_of_each_place_and_the_variance_that_the_places_explain() -> None:
+    # Places 0 and 1 of a period of 2.5 values: 0, 2.5, 5 … begin periods.
+    means, explained = _profile([1.0, 2.0, 3.0, 5.0, 7.0], 2.5, 2)
+    assert means == [pytest.approx((1 + 2 + 5) / 3), 5]
+    assert explained == pytest.approx(8 * 8 / 3 + 10 * 5)
+
+
+@pytest.mark.parametrize("seed", seeds(3, 30))
+def test_drawn_dips_have_their_period_within_one_value_or_none(seed: int) -> None:
+    """Of narrow and wide dips, at whole and other distances, with and without scatter."""
+    rng = chance(seed)
+    found = wrong = 0
+    for _ in range(40):
+        number, depth = rng.choice([40, 60, 100, 150]), rng.uniform(0.1, 0.9)
+        period = rng.choice([rng.uniform(2, number / 4), float(rng.randint(3, number // 4))])
+        width, scatter = rng.uniform(0.1 / period, 0.45), rng.choice([0, 0.02, 0.1, 0.3])
+        begin = rng.random()
+        values = []
+        for at in range(number):
+            phases = (((at + part / 8) / period + begin) % 1 for part in range(8))
+            low = sum(phase < width for phase in phases) / 8
+            values.append((1 - depth * low) * (1 + rng.gauss(0, scatter * depth)))
+        dips = periodic_dips(values)
+        found += dips is not None
+        wrong += dips is not None and abs(dips.period - period) > 1
+    assert found >= 16
+    assert wrong <= 1

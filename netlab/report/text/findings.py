@@ -8,21 +8,22 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, reduce
 from string import Formatter
 from typing import TYPE_CHECKING
 
 from netlab.findings.catalogue import expect_words, words_of
+from netlab.findings.claims import Claim
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.kind import Templates
 from netlab.findings.series import AXIS
 from netlab.findings.stream_rules import STARVED
-from netlab.messages import Message, _, counted, joined, sentence_case
+from netlab.messages import Message, _, counted, joined, listed, sentence_case
 from netlab.report.text.phrases import spanned, throughput
-from netlab.results.labels import setting
+from netlab.results.labels import setting, setting_name, setting_value
 from netlab.stats import rounded
-from netlab.trial.record import REASONS, Status
+from netlab.trial.record import REASONS, Status, Value
 from netlab.units import format_bytes, format_rate, format_seconds, format_share, plain_figures
 
 if TYPE_CHECKING:
@@ -46,10 +47,27 @@ def statement(finding: Finding, index: RunIndex | None = None) -> Message:
     kind = finding.kind
     templates = kind.says or (_LIMITED if kind.limit else ())
     text = _filled(templates, finding, index) or _("finding {kind}", kind=str(kind))
+    if terms := _only(finding):
+        text = _("{statement}; only with {terms}", statement=text, terms=listed(terms))
     in_trials = finding.words.get("in_trials")
     if in_trials is None or any("{in_" in template.id for template in templates):
         return text
     return joined(": " if kind.limit is None else " ", (in_trials, text))
+
+
+def _only(finding: Finding) -> list[Message]:
+    """What the cells of a claim have in common, without what the group names already."""
+    group, claim = finding.group, finding.claim
+    of_group = {"protocol": group.protocol, "message_bytes": group.message_bytes}
+
+    def term(name: str, values: Iterable[Value | None]) -> Message:
+        words = joined(", ", [setting_value(name, value) for value in values])
+        if name == "message_bytes":
+            return _("messages of {sizes} bytes", sizes=words)
+        return _("{setting} {value}", setting=setting_name(name), value=words)
+
+    terms = claim.only if claim else ()
+    return [term(name, values) for name, values in terms if values != (of_group.get(name),)]
 
 
 _LIMITED = (
@@ -155,12 +173,19 @@ def findings_json(run: Analysis) -> bytes:
             "trials": [{"cell": cell, "trial": trial} for cell, trial in finding.trials],
             "evidence": {name: n for name, n in finding.evidence.items() if math.isfinite(n)},
             "words": {name: str(text) for name, text in finding.words.items()},
+            **({"claim": _claim(finding.claim)} if finding.claim else {}),
             "sentence": in_words(finding),
             "advice": str(finding.advice),
         }
         lines.append(json.dumps(document, allow_nan=False))
     text = ",\n".join(lines)
     return (f"[\n{text}\n]\n" if text else "[]\n").encode("ascii")
+
+
+def _claim(claim: Claim) -> dict[str, object]:
+    """A claim for programs: without words and hosts of which it says nothing."""
+    said = {name: value for name, value in asdict(claim).items() if value not in ("", None, ())}
+    return said | ({"only": {name: [*values] for name, values in claim.only}} if claim.only else {})
 
 
 @dataclass(frozen=True)

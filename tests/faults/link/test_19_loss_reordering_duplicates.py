@@ -1,4 +1,4 @@
-"""What a path loses, repeats and lets be overtaken is counted as it was, each way by itself."""
+"""What a path loses, repeats, damages and lets be overtaken is counted as it was, in each way."""
 
 from __future__ import annotations
 
@@ -52,11 +52,12 @@ def lose_and_repeat() -> Seen:
     with first_itself(), hosts_on(Between(relay=True)) as ends:
         clean = _trial(ends, seed, {"client": {}, "server": {}})
         faulty = _trial(ends, seed, SHARES)
-    return {"seed": seed, "clean": clean, "faulty": faulty}
+        damaged = _trial(ends, seed, {"client": {"damage": 0.1}, "server": {}})
+    return {"seed": seed, "clean": clean, "faulty": faulty, "damaged": damaged}
 
 
 @injects("namespaces")
-@pytest.mark.produces("loss/path")
+@pytest.mark.produces("loss/path", "delivery/reordered", "delivery/copied")
 def test_loss_duplicates_and_reordering_are_counted_in_each_direction_as_the_relay_made_them(
     outcome_of: OutcomeOf, tmp_path: Path
 ) -> None:
@@ -87,9 +88,33 @@ def test_loss_duplicates_and_reordering_are_counted_in_each_direction_as_the_rel
         if finding.kind.name == "loss"
     }
     assert placed == {"to server": Kind.LOSS_PATH, "to client": Kind.LOSS_PATH}
+    for kind, fate in ((Kind.DELIVERY_REORDERED, "overtaken"), (Kind.DELIVERY_COPIED, "repeated")):
+        found = {it.group.flow: it for it in faulty.findings if it.kind is kind}
+        for way, flow in {"client": "to server", "server": "to client"}.items():
+            assert found[flow].evidence[kind.figures[0]] == relay_counts[way][fate]
     assert wrong_ok(clean, faulty) == []
     words = ", ".join(f"{way}: {relay_counts[way]}" for way in FLOWS)
     outcome.figure(f"6 of 6 counters the relay's own ({words})", seed=outcome["seed"])
+
+
+@injects("namespaces")
+@pytest.mark.produces("loss/damaged")
+def test_messages_that_a_path_damaged_are_told_as_damaged_and_not_as_a_full_socket(
+    outcome_of: OutcomeOf, tmp_path: Path
+) -> None:
+    outcome = outcome_of(lose_and_repeat)
+    run, relay_counts = _trial_of(outcome, "damaged", tmp_path)
+    count = relay_counts["client"]["damaged"]
+    (record,) = run.latest.values()
+    assert count > 0
+    assert record.values["to_server_lost_messages"] == count
+    assert record.values["to_server_receiver_udp_checksum_errors"] == count
+    losses = [finding for finding in run.findings if finding.kind.name.startswith("loss")]
+    assert {finding.group.flow for finding in losses} == {"to server"}
+    (damaged,) = [finding for finding in losses if finding.kind is Kind.LOSS_DAMAGED]
+    assert damaged.evidence["dropped_frames"] == count
+    assert {finding.kind for finding in losses} <= {Kind.LOSS_DAMAGED, Kind.LOSS_LIMIT_PATH}
+    outcome.figure(f"{count} damaged messages, all told so", seed=outcome["seed"])
 
 
 def _trial(ends: Ends, seed: int, shares: dict[str, dict[str, float]]) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def test_failed_trials_other_tests_and_trials_without_an_interval_do_not_count_f
         replace(no_interval, values=kept),
         dipping,
     ]
-    (of_run,) = dips(run_of(analysis.plan, records), (), imported=False)
+    (of_run,) = dips(run_of(analysis.plan, records), imported=False)
     assert (of_run.evidence["trials"], of_run.evidence["of_trials"]) == (1, 1)
     assert of_run.trials == ((dipping.cell, 4),)
 
@@ -129,7 +129,7 @@ def test_periodic_dips_of_one_of_two_directions_are_reported_with_this_direction
         f"to_client_{name}": value for name, value in record.values.items()
     }
     both_ways = run_of(analysis.plan, [replace(record, values=to_client)])
-    (of_run,) = dips(both_ways, (), imported=False)
+    (of_run,) = dips(both_ways, imported=False)
     assert (of_run.kind, of_run.group.flow) == (Kind.DIPS_UNEXPLAINED, "to client")
 
 
@@ -137,6 +137,54 @@ def test_shallow_dips_large_receives_and_short_series_have_no_dip_finding() -> N
     assert findings_of(run([series(100, 10, 0.04, noise=0.001)])) == []
     assert findings_of(run([series(100, 10, 0.2)], largest=130_320)) == []
     assert findings_of(run([series(38, 5, 0.5)])) == []
+
+
+def beats(
+    rate_bit_per_s: float, message: int, link_bit_per_s: float, streams: int = 1, seed: int = 1
+) -> list[int]:
+    """Bytes in 100 intervals of 0.1 s of evenly sent messages, each as fast as the link."""
+    rng, values = chance(seed), [0.0] * 101
+    lasts_s, time_s = 8 * message * streams / link_bit_per_s, 0.1 * rng.random()
+    while time_s < 10:
+        for part in range(10):
+            values[int((time_s + lasts_s * part / 10) / 0.1) % 101] += message * streams / 10
+        time_s += 8 * message * streams / rate_bit_per_s
+    return [round(value) for value in values]
+
+
+def paced(values: Sequence[int], message: int, rate: float, streams: int = 1) -> Analysis:
+    """One trial with these bytes in the intervals, of messages sent at a rate."""
+    analysis = run([values])
+    settings = {"message_bytes": message, "rate_bit_per_s": rate, "streams": streams}
+    (record,) = analysis.records
+    changed = replace(record, settings={**record.settings, **settings})
+    return run_of(analysis.plan, [changed])
+
+
+def test_large_messages_at_a_low_rate_are_no_dips_though_intervals_differ_with_a_period() -> None:
+    """Messages of 128 KiB at 20 Mbit/s: 1.9 in each interval, so one in eleven has one only."""
+    values = beats(20e6, 131_072, 1e9)
+    dips = periodic_dips([float(value) for value in values])
+    assert dips is not None and dips.period == pytest.approx(10.8, abs=0.3)
+    assert findings_of(paced(values, 131_072, 20e6)) == []
+    # Deeper dips than by a message and a half are none of its grain.
+    deep = [value * (at % 11 != 3) for at, value in enumerate(beats(80e6, 131_072, 1e9))]
+    assert len(findings_of(paced(deep, 131_072, 80e6))) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_paced_messages_have_no_dips_and_few_planted_dips_are_missed(seed: int) -> None:
+    rng, periodic, missed = chance(seed), 0, 0
+    for number in range(drawn(20, 60)):
+        message, streams = rng.choice([1472, 16_384, 65_536, 1 << 20]), rng.choice([1, 1, 4])
+        rate = message * streams * 8 * rng.uniform(6, 200)
+        values = beats(rate, message, rate * rng.uniform(1.1, 10), streams, number)
+        periodic += periodic_dips([float(value) for value in values]) is not None
+        assert findings_of(paced(values, message, rate, streams)) == []
+        small = [round(value * (1 - 0.5 * (at % 10 < 2))) for at, value in enumerate(values)]
+        missed += not findings_of(paced(small, message, rate, streams)) and rate > 5e2 * message
+    assert periodic >= 1
+    assert missed <= 3
 
 
 def _following(rng: random.Random, n: int, share: float) -> list[float]:

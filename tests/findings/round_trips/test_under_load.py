@@ -307,3 +307,95 @@ def test_the_bytes_of_a_standing_queue_are_rounded_to_the_nearest_kib() -> None:
         for loaded_ms in (1010, 1009.99999, 343, 351.34)
     ]
     assert [queue.get("queue_bytes") for queue in queues] == [2048, 1024, None, 1024]
+
+
+# ---- round trips that other traffic delays ----
+
+
+def test_round_trips_that_others_delay_before_the_load_are_told_if_a_shorter_one_is_known() -> None:
+    """In a queue of others: 41 ms before the load, 42 ms under it, but once 1.2 ms."""
+    trips: dict[str, Value] = {"trip_ns": [41 * MS, 1_200_000, 42 * MS]}
+    ((kind, (finding, text)),) = findings_of(trial(41.0, 42.0) | trips).items()
+    assert kind is Kind.QUEUE_UNDER_LOAD_NONE
+    assert (finding.evidence["unloaded_rtt_ns"], finding.evidence["shortest_rtt_ns"]) == (
+        41 * MS,
+        1_200_000,
+    )
+    assert "something else delays round trips: they took 41 ms without the load" in text
+    assert "and at least 1.2 ms" in text
+    # 41 ms of distance and a queue of 41 ms look alike: only what the load adds is stated.
+    ((kind, (finding, text)),) = findings_of(trial(41.0, 42.0)).items()
+    assert kind is Kind.QUEUE_UNDER_LOAD_NONE
+    assert "the load fills the path and adds no significant queue" in text
+    assert "nothing to do" not in finding.advice
+    ((_, (_, text)),) = findings_of(trial(41.0, 42.0, share=0.5) | trips).items()
+    assert "only 50 % of what the path carries, but something else delays round trips" in text
+    ((_, (_, text)),) = findings_of(trial(41.0, 90.0) | trips).items()
+    assert "was 90 ms under load, but something else delays it, too: 41 ms without the load" in text
+
+
+def test_round_trips_that_stay_long_after_the_load_are_not_attributed_to_it() -> None:
+    after: dict[str, Value] = {"after_rtt_p50_ns": 39 * MS, "trip_ns": [2 * MS]}
+    ((kind, (finding, text)),) = findings_of(trial(2.0, 41.0) | after).items()
+    assert kind is Kind.QUEUE_UNDER_LOAD_NONE
+    assert "something else delays round trips: they took 39 ms without the load" in text
+    after = {"after_rtt_p50_ns": 2 * MS}
+    ((kind, (finding, _)),) = findings_of(trial(2.0, 41.0) | after).items()
+    assert kind is Kind.QUEUE_UNDER_LOAD_STANDING
+    assert finding.evidence["idle_rtt_ns"] == 2 * MS
+
+
+def test_the_shortest_round_trip_may_be_of_another_test_with_messages_of_the_same_length() -> None:
+    loaded = planned("latency_under_load", protocol="TCP", message_bytes=1448, request_bytes=64)
+    for size, response, known in (
+        (64, None, True),
+        (64, 64, True),
+        (64, 9000, False),
+        (32, None, False),
+    ):
+        trip = planned("round_trip", protocol="UDP", message_bytes=size, response_bytes=response)
+        records = [result(loaded, 1, trial(41.0, 42.0)), result(trip, 1, {"rtt_min_ns": MS})]
+        run = run_of(plan_of([loaded, trip], 1, link=LINK), records)
+        (finding,) = (finding for finding in run.findings if finding.kind in KINDS)
+        assert ("shortest_rtt_ns" in finding.evidence) is known, (size, response)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "share", "bytes_known"),
+    [("TCP", 0.97, True), ("TCP", 0.5, False), ("UDP", 0.5, True)],
+)
+def test_over_tcp_only_a_load_that_fills_the_path_has_a_queue_of_so_many_bytes(
+    protocol: str, share: float, *, bytes_known: bool
+) -> None:
+    """Otherwise its acknowledgements may wait, on a slow or full way back."""
+    cell = planned("latency_under_load", protocol=protocol, message_bytes=1448)
+    run = run_of(plan_of([cell], 1, link=LINK), [result(cell, 1, trial(2.0, 60.0, share))])
+    (finding,) = (finding for finding in run.findings if finding.kind in KINDS)
+    assert finding.kind is Kind.QUEUE_UNDER_LOAD_STANDING
+    assert ("queue_bytes" in finding.evidence) is bytes_known
+
+
+@given(
+    distance_us=st.integers(50, 200_000),
+    others_us=st.just(0) | st.integers(5_000, 400_000),
+    own_us=st.just(0) | st.integers(5_000, 400_000),
+    share=st.floats(0.2, 0.999),
+    seen=st.booleans(),
+)
+def test_in_drawn_queues_no_queue_of_others_is_called_none_and_no_growth_is_made_up(
+    *, distance_us: int, others_us: int, own_us: int, share: float, seen: bool
+) -> None:
+    """``seen``: one round trip found the queue of others empty."""
+    calm_us, trips = distance_us + others_us, [distance_us + (0 if seen else others_us)]
+    values: dict[str, Value] = {"trip_ns": [1000 * us for us in trips]}
+    values["after_rtt_p50_ns"] = 1000 * calm_us
+    found = findings_of(trial(calm_us / 1000, (calm_us + own_us) / 1000, share) | values)
+    ((kind, (finding, text)),) = found.items()
+    stands = own_us >= max(5000, calm_us / 2)
+    assert (kind is Kind.QUEUE_UNDER_LOAD_STANDING) is stands
+    delayed = seen and others_us >= max(5000, distance_us / 2)
+    assert ("something else delays" in text) is delayed
+    assert "has no significant queue" not in text
+    if "queue_bytes" in finding.evidence:
+        own_bytes = own_us / 1e6 * share * CEILING / 8
+        assert finding.evidence["queue_bytes"] == pytest.approx(own_bytes, abs=512)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
+from draws import chance, seeds
 from made_findings import plan_of, run_of
 from made_readings import result
 from made_searches import cell_of, one_trial
@@ -15,6 +16,7 @@ from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.search_limits import SizeGroup, of_searches, rates_of, sample_of, search_limits
 from netlab.findings.search_more import beyond, doubts
 from netlab.findings.stream_rules import SATURATED
+from netlab.report.text.findings import statement
 from netlab.trial.record import Status, Value
 
 LL = Group("LL")
@@ -117,6 +119,58 @@ def test_a_queue_is_reported_if_it_grew_without_loss_at_the_lowest_rate_that_fai
     figures, cell = {"queue_ns": queue_ns}, CELL[64]
     expected = finding(Kind.SEARCH_LIMIT_QUEUE, LL, (cell,), figures, words, ((cell, 1),))
     assert queued == ([] if queue_ns is None else [expected])
+
+
+SOCKETS: dict[str, Value] = {
+    "sender_send_buffer_bytes": 40_000,
+    "receiver_receive_buffer_bytes": 24_000,
+}
+
+
+@pytest.mark.parametrize(
+    ("sockets", "queue_ms", "queue_bytes"),
+    [
+        (SOCKETS, 101, 64_640),  # 10,000 frames a second of 64 bytes: 1010 frames
+        (SOCKETS, 100, None),  # as much as the two sockets hold
+        ({}, 500, None),
+    ],
+)
+def test_a_queue_is_the_devices_only_if_it_holds_more_than_our_own_sockets(
+    sockets: dict[str, Value], queue_ms: int, queue_bytes: float | None
+) -> None:
+    queue_ns = queue_ms * 1_000_000
+    values = tries(0, 2, 2, queue_ns=[0, queue_ns, queue_ns]) | {"upper_frames_per_s": 20_000.0}
+    run = searches((64, 1, found("device", 10_000, **values, **sockets)))
+    device, queued = search_limits(run)
+    assert queued.evidence.get("queue_bytes") == queue_bytes
+    texts = [statement(each) for each in (device, queued)]
+    if queue_bytes is None:
+        assert texts[0].startswith("a queue in the device or in our own hosts is the limit")
+        assert "a queue in the device or in our hosts grew by" in texts[1]
+        assert not [text for text in texts if "the device is" in text or "its queue" in text]
+    else:
+        assert texts[0].startswith("the device is the limit at 64 bytes")
+        assert "the device lost nothing at the next higher rate, but its queue grew" in texts[1]
+
+
+@pytest.mark.parametrize("seed", seeds(3, 30))
+def test_drawn_queues_that_our_own_sockets_can_hold_are_never_called_the_devices(seed: int) -> None:
+    rng, of_device = chance(seed), 0
+    for _ in range(30):
+        size, rate = rng.choice([64, 512]), rng.uniform(1000, 90_000)
+        streams, socket = rng.choice([1, 4]), round(10 ** rng.uniform(3, 7))
+        queue_ns = round(10 ** rng.uniform(6, 9))
+        waiting = rate * queue_ns / 1e9 * size
+        values = tries(2, 2, queue_ns=[queue_ns] * 2) | {"upper_frames_per_s": 10_000.0}
+        values |= {"sender_send_buffer_bytes": socket, "receiver_receive_buffer_bytes": socket}
+        cell = cell_of(size, streams=streams)
+        line: dict[str, Value] = {"line_frames_per_s": 100_000.0, "line_rate_bit_per_s": 1e9}
+        records = [result(cell, 1, {**line, **found("device", rate, **values)})]
+        _, queued = search_limits(run_of(plan_of([cell]), records))
+        named = "the device lost nothing" in statement(queued)
+        assert named is (waiting > 2 * streams * socket)
+        of_device += named
+    assert 0 < of_device < 30
 
 
 def test_a_line_rate_and_a_sender_faster_than_it_are_reported_with_the_rate_of_the_line() -> None:

@@ -7,11 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_findings import plan_of
+from made_findings import run_of as run_of_records
 from made_readings import planned
+from made_runs import made_record
 from made_streams import run_of, stream, stream_values
 
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Kind
+from netlab.findings.over_time import delayed_trials
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Value
@@ -21,6 +27,7 @@ KINDS = {
     Kind.HOST_DELAY_PROCESS,
     Kind.HOST_DELAY_HYPERVISOR,
     Kind.OFF_RATE_LESS,
+    Kind.OFF_RATE_HELD,
     Kind.OFF_RATE_MORE,
 }
 PACED = stream(protocol="UDP", duration_s=1.0, rate_bit_per_s=1e7)
@@ -149,6 +156,75 @@ def test_a_stalled_sender_is_reported_instead_of_left_out_messages(tmp_path: Pat
     assert sentences_of(run(tmp_path, PACED, paced(442, 421, stalled_ns=450 * MS))) == [
         "LL UDP 1448: the sender’s process did not run for 450 ms of 1 s, in short pauses."
     ]
+
+
+def held(on_cpu_ms: int = 50, ready_ms: int | None = 10, **more: Value) -> dict[str, Value]:
+    """A sender that sent 450 of 863 messages of a second, 4.5 % short of half of them."""
+    times: dict[str, Value] = {"sender_thread_ns": on_cpu_ms * MS, **more}
+    times |= {} if ready_ms is None else {"sender_run_queue_delay_ns": ready_ms * MS}
+    return paced(450, 413) | times
+
+
+def test_a_sender_that_waited_for_room_is_told_with_the_time_and_not_called_slow(
+    tmp_path: Path,
+) -> None:
+    """Of 94 % of the time without a need for a CPU it may have slept before 52 % of messages."""
+    analysis = run(tmp_path, PACED, held())
+    assert sentences_of(analysis) == [
+        "LL UDP 1448: the sender sent 5.21 Mbit/s of the requested 10 Mbit/s; it left out 413 "
+        "messages that were due, and waited at least 42 % of the time for room in its socket."
+    ]
+    (finding,) = (finding for finding in analysis.findings if finding.kind in KINDS)
+    assert "sender limits" not in finding.advice and "took no more" in finding.advice
+
+
+@pytest.mark.parametrize(
+    "trial",
+    [
+        held(on_cpu_ms=300),  # 69 - 52 % of the time, less than half of the 48 % left out
+        held(ready_ms=260),
+        held(ready_ms=None),
+        held(sender_stalled_ns=20 * MS, sender_host_steal_share=0.04, on_cpu_ms=200),
+        held(sender_quota_throttled_ns=260 * MS),
+    ],
+)
+def test_a_sender_that_may_have_slept_run_or_lacked_a_cpu_is_not_said_to_have_waited_for_room(
+    tmp_path: Path, trial: dict[str, Value]
+) -> None:
+    (finding,) = (f for f in run(tmp_path, PACED, trial).findings if f.kind in KINDS)
+    assert finding.kind is Kind.OFF_RATE_LESS
+
+
+@given(
+    offered=st.floats(1e6, 1e9),
+    sent_share=st.floats(0.02, 0.97),
+    busy_share=st.floats(0, 1),
+    waits=st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_in_drawn_paced_senders_only_those_that_waited_for_room_are_said_to_have(
+    *, offered: float, sent_share: float, busy_share: float, waits: bool
+) -> None:
+    """The others sleep before each message that they send and lack a CPU for the rest."""
+    lacking = 1 - sent_share
+    away = busy_share * sent_share if waits else lacking + busy_share * sent_share
+    cell = replace(PACED, settings={**PACED.settings, "rate_bit_per_s": offered})
+    record = made_record(
+        cell,
+        values={
+            "throughput_bit_per_s": sent_share * offered,
+            "sender_elapsed_ns": SECOND,
+            "sender_sent_messages_window": round(sent_share * offered / 8 / 1448),
+            "sender_skipped_messages": 1 + round(lacking * offered / 8 / 1448),
+            "sender_thread_ns": round(0.5 * away * SECOND),
+            "sender_run_queue_delay_ns": round(0.5 * away * SECOND),
+        },
+    )
+    (found,) = delayed_trials(run_of_records(plan_of([cell]), [record]), None)
+    assert found.kind in (Kind.OFF_RATE_LESS, Kind.OFF_RATE_HELD)
+    assert found.kind is Kind.OFF_RATE_LESS or waits
+    # A sender that waited and hardly ran is recognized.
+    assert found.kind is Kind.OFF_RATE_HELD or not waits or away > 0.45 * lacking
 
 
 def test_throughput_above_the_offered_rate_is_reported_as_delayed_messages(tmp_path: Path) -> None:

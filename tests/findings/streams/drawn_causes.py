@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -12,6 +13,7 @@ from made_samples import ACCOUNT, IDLE, SECOND_NS, changed, losses_of, tcp, udp
 from netlab.ethernet import fragments
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Kind
+from netlab.findings.link_limits import APART
 from netlab.findings.rates import Accounting, Framing
 from netlab.findings.stream_limits import ON_WIRE
 
@@ -117,11 +119,25 @@ def slower_link(random: Random) -> DrawnRun:
     return DrawnRun("slower link", samples, frozenset(right), len(samples))
 
 
+def apart(random: Random, number: int) -> list[int]:
+    """Sizes of any length whose wire ceilings differ enough to tell what a shaper counts."""
+    while True:
+        sizes = sorted(random.sample(range(64, 1473), number))
+        shares = [framing("UDP", size).ceiling_share for size in sizes]
+        if all(b >= (1 + APART) * a for a, b in pairwise(shares)):
+            return sizes
+
+
 def a_shaper(random: Random) -> DrawnRun:
     accounting = random.choice((Accounting.HEADED, Accounting.PACKET))
-    sizes = random.sample((128, 256, 512, 1472), random.choice((3, 4)))
-    cells = [("UDP", size) for size in sizes]
+    cells = [("UDP", size) for size in apart(random, random.choice((3, 4)))]
     samples = tuple(at_rate(random, random.uniform(0.1, 0.6), accounting, cells))
+    if random.random() < 0.5:  # the sender fills the wire, and the shaper drops the rest
+        samples = tuple(
+            stream("UDP", it.message_bytes, it.trial, it.throughput_bit_per_s, lost_share=lost)
+            for it in samples
+            for lost in [1 - random.uniform(0.998, 1.0) * (it.ceiling_share or 0)]
+        )
     return DrawnRun("rate-limit/shaper", samples, frozenset({Kind.RATE_LIMIT_SHAPER}), len(samples))
 
 
@@ -247,6 +263,38 @@ def stated_too_low(random: Random) -> DrawnRun:
     return DrawnRun("stated too low", tuple(samples), frozenset(), 0)
 
 
+def some_packets(name: str, *, slow: bool = True) -> Drawn:
+    """Only packets with one value of a setting are slow, in all cells; or none is, in a run of the
+    same matrix.
+    """
+
+    def drawn(random: Random) -> DrawnRun:
+        share, samples = random.uniform(0.12, 0.9), list[StreamSample]()
+        sizes = random.sample(SIZES, 2)
+        other = name if name in ("ip_version", "dscp") else random.choice(("ip_version", "dscp"))
+        values = (4, 6) if other == "ip_version" else random.choice(((0, 46), (0, 10, 46)))
+        cells: list[dict[str, Any]] = [
+            {"protocol": protocol, "message_bytes": size, other: value}
+            for protocol, size in (("TCP", 1448), ("UDP", sizes[0]), ("UDP", sizes[1]))
+            for value in values
+        ]
+        chosen = random.choice([cell[name] for cell in cells])
+        for cell in cells:
+            is_slow = slow and cell[name] == chosen
+            part = share if is_slow else random.uniform(0.985, 1.0)
+            key = (str(cell["protocol"]), int(cell["message_bytes"]))
+            for sample in at_rate(random, part, Accounting.WIRE, [key]):
+                record = replace(sample.record, settings=cell)
+                of_cell = f"{sample.cell} {cell[other]}"
+                samples.append(changed(sample, record=record, cell=of_cell))
+        right = {Kind.RATE_LIMIT_LINK, Kind.RATE_LIMIT_EITHER} if slow else set()
+        number = 3 * sum(cell[name] == chosen for cell in cells)
+        cause = f"{'slower' if slow else 'none'}, by {name}"
+        return DrawnRun(cause, tuple(samples), frozenset(right), number)
+
+    return drawn
+
+
 CAUSES: tuple[Drawn, ...] = (
     *(
         clean,
@@ -261,4 +309,6 @@ CAUSES: tuple[Drawn, ...] = (
     evenly("data stopped", None, lambda share: {"stopped_share": share}),
     evenly("others", Kind.OTHER_TRAFFIC, lambda share: {"likely_others_share": share}),
     shared_slower_link,
+    *map(some_packets, ("ip_version", "dscp", "protocol", "message_bytes")),
+    some_packets("dscp", slow=False),
 )

@@ -12,7 +12,7 @@ from netlab.findings.finding import Kind
 from netlab.findings.link_limits import limits
 from netlab.findings.stream_rules import (
     costs,
-    loses_most,
+    lost_at,
     receiver_held_up,
     receiver_on_cpu,
     receiver_shut,
@@ -98,7 +98,7 @@ def test_loss_is_most_of_what_is_missing_from_a_fifth_of_all_or_half_of_the_gap(
 ) -> None:
     throughput = share_of_ceiling * CEILING
     sample = udp(sent=5_000, lost=lost, throughput_bit_per_s=throughput)
-    assert loses_most(sample) is expected
+    assert lost_at(sample, Kind.LOSS_PATH) is expected
 
 
 def starved(trial: int, waited_ms: int, bit_per_s: float, cell: str = "a") -> StreamSample:

@@ -19,7 +19,7 @@ from netlab.findings.stream_limits import (
     parts_of,
     wait_for_cpu,
 )
-from netlab.findings.stream_rules import _doubt, is_shared, lost_at, receive_queue_drops
+from netlab.findings.stream_rules import is_shared, lost_at, placed, receive_queue_drops
 
 
 def waiting(waited: float, on_cpu: float = 0.0) -> StreamEnd:
@@ -174,13 +174,20 @@ def test_loss_is_of_an_unknown_place_if_it_is_the_limit_and_a_counter_is_missing
 
 
 def test_dropped_frames_may_be_of_the_other_direction_or_of_protocols_without_a_handler() -> None:
-    def doubt(place: str, other_way: int | None, packets: int | None, backlog: int = 90) -> int:
-        drops = changed(NONE_DROPPED, receiver_backlog=backlog, between_s=3.0)
-        losses = losses_of(sent=4_000, lost=1_000, receive_queue=0, local=0, other_way=other_way)
-        return _doubt(place, udp(losses=losses, drops=drops, packets_a_message=packets))
+    """The drops, in excess of half of the 1,000 messages, that are still in doubt."""
 
-    assert doubt("backlog", 4, 3) == 12
-    assert doubt("receiver_interface", 4, 3) == 18, "2 frames a second of other protocols"
-    assert doubt("backlog", 4, None) == 4
-    assert doubt("backlog", None, 3) == 90
-    assert doubt("backlog", None, 3, backlog=0) == 0
+    def is_placed(kind: Kind, drops: int, other_way: int | None, packets: int | None) -> bool:
+        place = "receiver_backlog" if kind is Kind.LOSS_BACKLOG else "receiver_interface"
+        own_drops = changed(NONE_DROPPED, between_s=3.0, **{place: drops})
+        losses = losses_of(sent=4_000, lost=1_000, receive_queue=0, local=0, other_way=other_way)
+        loss = placed(udp(losses=losses, drops=own_drops, packets_a_message=packets))
+        assert loss is not None
+        return loss.kind is kind
+
+    for drops, expected in ((512, True), (511, False)):
+        assert is_placed(Kind.LOSS_BACKLOG, drops, 4, 3) is expected
+    for drops, expected in ((518, True), (517, False)):  # 2 frames a second of other protocols
+        assert is_placed(Kind.LOSS_INTERFACE, drops, 4, 3) is expected
+    for drops, expected in ((504, True), (503, False)):
+        assert is_placed(Kind.LOSS_BACKLOG, drops, 4, None) is expected
+    assert not is_placed(Kind.LOSS_BACKLOG, 9_000, None, 3)

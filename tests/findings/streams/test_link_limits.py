@@ -207,3 +207,31 @@ def test_an_accounting_stands_out_if_the_spread_on_the_wire_is_three_times_as_la
     assert fit.stands_out(Accounting.PACKET)
     assert not changed(fit, spread=0.26).stands_out(Accounting.PACKET)
     assert not fit.stands_out(Accounting.WIRE)
+
+
+@pytest.mark.parametrize(
+    ("acknowledgements_per_segment", "share", "kind"),
+    [
+        # 90 bytes on the wire for each 1538: together they fill the link.
+        (1.0, 1538 / (1538 + 90), Kind.RATE_LIMIT_HALF_DUPLEX),
+        (0.5, 1538 / (1538 + 45), Kind.RATE_LIMIT_HALF_DUPLEX),
+        (0.5, 0.9, Kind.RATE_LIMIT_EITHER),
+        (1.0, 0.96, Kind.RATE_LIMIT_EITHER),
+        (None, 1538 / (1538 + 90), Kind.RATE_LIMIT_EITHER),
+    ],
+)
+def test_data_and_acknowledgements_that_fill_the_link_are_told_as_half_duplex_or_a_limit(
+    acknowledgements_per_segment: float | None, share: float, kind: Kind
+) -> None:
+    segments_per_s = share * 1e8 / 8 / 1538
+    number = acknowledgements_per_segment
+    samples = [
+        changed(
+            stream("TCP", 1448, trial, segments_per_s * 8 * 1448),
+            acknowledgements=None if number is None else round(segments_per_s * number),
+        )
+        for trial in (1, 2, 3)
+    ]
+    (limit,) = unexplained(samples)
+    assert limit.finding.kind is kind
+    assert limit.finding.evidence["rate_limit_bit_per_s"] == pytest.approx(share * 1e8, rel=1e-3)

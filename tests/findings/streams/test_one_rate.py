@@ -154,7 +154,7 @@ def test_with_three_wire_ceilings_a_third_of_the_streams_may_be_below_without_a_
     assert members(*two, slow) is None, "two wire ceilings"
 
 
-def test_wire_ceilings_count_as_different_from_5_percent_apart() -> None:
+def test_wire_ceilings_count_as_different_from_2_percent_apart() -> None:
     def count(*payloads: int) -> int:
         """The ceilings of payloads in packets that take 1600 bytes on the wire."""
         samples = [at(200, payload_bytes=payload) for payload in payloads]
@@ -168,9 +168,9 @@ def test_wire_ceilings_count_as_different_from_5_percent_apart() -> None:
             for sample, framing in zip(samples, frames, strict=True)
         )
 
-    assert count(800, 840) == 2
-    assert count(800, 839) == 1
-    assert count(800, 820, 839, 882, 840) == 3, "800, 840 and 882"
+    assert count(800, 816) == 2
+    assert count(800, 815) == 1
+    assert count(800, 810, 815, 833, 816) == 3, "800, 816 and 833"
 
 
 def test_the_rate_of_each_cell_is_the_median_of_its_own_trials() -> None:

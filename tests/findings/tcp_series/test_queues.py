@@ -20,6 +20,8 @@ from netlab.findings.tcp_series import (
     queue_of,
     queues,
 )
+from netlab.findings.traffic import OtherTraffic
+from netlab.report.text.findings import statement
 from netlab.results.tcp_series import TcpSeries
 
 PATH = MadePath(rate=5.0, base_us=10_000, room=100_000)  # 40 Mbit/s, up to 20 ms
@@ -242,3 +244,44 @@ def test_a_round_trip_with_a_correlation_of_exactly_one_half_follows_the_window(
 def test_a_percentile_of_few_round_trips_is_at_most_the_longest_of_them() -> None:
     trips = [10, 20, 30]
     assert [_at(trips, share) for share in (0, 0.1, 0.5, 0.95, 1)] == [10, 10, 20, 30, 30]
+
+
+def against(host: str, *, receiving: bool) -> OtherTraffic:
+    return OtherTraffic(host=host, receiving=receiving, bit_per_s=90e6, filled_share=0.99)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"flow": "to client"}, "data went the other way, too"),
+        (
+            {"others": (against("b", receiving=False),)},
+            "90 Mbit/s of other traffic went the other way at b",
+        ),
+        (
+            {"others": (against("a", receiving=True),)},
+            "90 Mbit/s of other traffic went the other way at a",
+        ),
+    ],
+)
+def test_with_data_the_other_way_the_growth_of_round_trips_is_not_called_its_own_data(
+    changes: dict[str, Any], words: str
+) -> None:
+    """Then the acknowledgements may wait in the queue of the other direction."""
+    ends = {"sender": changed(IDLE, host="a"), "receiver": changed(IDLE, host="b")}
+    sample = sample_of(SERIES, PATH.base_us, **(ends | changes))
+    (finding,) = queues(
+        [sample_of(SERIES, PATH.base_us, trial=2, flow=sample.flow, **ends), sample]
+    )
+    assert "queue_bytes" not in finding.evidence
+    text = statement(finding)
+    assert f", and {words}: whose data waited is not known" in text
+    assert "own data" not in text
+
+
+def test_other_traffic_in_the_direction_of_the_data_leaves_own_data_in_the_queue() -> None:
+    ends = {"sender": changed(IDLE, host="a"), "receiver": changed(IDLE, host="b")}
+    others = (against("a", receiving=False), against("b", receiving=True))
+    (finding,) = queues([sample_of(SERIES, PATH.base_us, others=others, **ends)])
+    assert finding.evidence["queue_bytes"] == pytest.approx(100_000, rel=0.1)
+    assert "of its own data waited in a queue on the path" in statement(finding)

@@ -1,0 +1,123 @@
+"""Which cells a finding is about, as the settings that only they have; and what it so claims.
+
+A cause that acts on some packets only (of one protocol, IP version, length or class) shows in the
+cells that send such packets, and in no others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from netlab.findings.claims import CLAIMED, HOST, SELECTS, SHARES, Claim, Terms
+from netlab.findings.derived import StreamSample
+from netlab.findings.finding import Finding
+from netlab.results.run import Run
+from netlab.store.plan import PlannedCell
+from netlab.trial.record import Status, Value
+
+LEAST_CELLS = 2
+"""Minimum number of cells that have something in common, and of cells that do not have it."""
+
+
+def common_terms(cells: Sequence[PlannedCell], affected: frozenset[str]) -> Terms:
+    """The fewest terms that the affected ones of these cells meet, and no other cell meets.
+
+    Empty if there are none, or if fewer than ``LEAST_CELLS`` cells are affected or not affected; or
+    if the terms have more than one value for two affected cells, so that chance may be enough.
+    """
+    inside = [cell for cell in cells if cell.key in affected]
+    if len(inside) < LEAST_CELLS or len(cells) - len(inside) < LEAST_CELLS:
+        return ()
+    names = dict.fromkeys(name for cell in cells for name in cell.settings)
+    values = {name: tuple(dict.fromkeys(_value(cell, name) for cell in inside)) for name in names}
+    # Settings that decide about packets come first: they say more than others that vary with them.
+    terms = [
+        (name, values[name])
+        for name in sorted(names, key=lambda name: name not in SELECTS)
+        if any(_value(cell, name) not in values[name] for cell in cells)
+    ]
+
+    def is_exact(terms: Terms) -> bool:
+        return all(
+            (cell.key in affected) == all(_value(cell, name) in of for name, of in terms)
+            for cell in cells
+        )
+
+    if not is_exact(tuple(terms)):
+        return ()
+    for term in reversed(terms[:]):
+        fewer = tuple(other for other in terms if other is not term)
+        if fewer and is_exact(fewer):
+            terms.remove(term)
+    number = sum(len(values) for _name, values in terms)
+    return tuple(terms) if LEAST_CELLS * number <= len(inside) else ()
+
+
+def _value(cell: PlannedCell, name: str) -> Value | None:
+    value = cell.settings.get(name)
+    return str(value) if isinstance(value, list) else value
+
+
+class ClaimMaker:
+    """Makes the claims of the findings of one run."""
+
+    def __init__(self, run: Run, samples: Iterable[StreamSample]) -> None:
+        measured = {cell for (cell, _), it in run.latest.items() if it.status is Status.OK}
+        self._cells = {cell.key: cell for cell in run.plan.cells if cell.key in measured}
+        self._numbers = Counter(cell for cell, _trial in run.latest)
+        self._ways: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        for sample in samples:
+            way = (sample.sender.host, sample.receiver.host)
+            for flow in {"", sample.flow}:
+                self._ways.setdefault((sample.cell, flow), set()).add(way)
+
+    def with_claims(self, findings: Sequence[Finding]) -> Iterator[Finding]:
+        """The findings, each with the cause that it claims, if it claims one.
+
+        What cells have in common is looked for among the measured cells of the same pairing and
+        test, over all findings of one kind about one direction.
+        """
+        alike: dict[tuple[object, ...], set[str]] = {}
+        for finding in findings:
+            alike.setdefault(self._about(finding), set()).update(finding.cells)
+        terms = {about: self._terms(cells) for about, cells in alike.items() if about[0] in CLAIMED}
+        for finding in findings:
+            about = self._about(finding)
+            made = self._claim(finding, terms[about]) if about in terms else None
+            yield finding if made is None else replace(finding, claim=made)
+
+    def _about(self, finding: Finding) -> tuple[object, ...]:
+        return finding.kind, finding.group.host, *self._way(finding)
+
+    def _way(self, finding: Finding) -> tuple[str, str]:
+        """The hosts of the sender and the receiver, if they are the same in all cells."""
+        ways = [self._ways.get((cell, finding.group.flow), set()) for cell in finding.cells]
+        every = set().union(*ways)
+        return every.pop() if len(every) == 1 else ("", "")
+
+    def _terms(self, affected: Collection[str]) -> Terms:
+        tests = {(c.pairing, c.test) for key in affected if (c := self._cells.get(key))}
+        near = [cell for cell in self._cells.values() if (cell.pairing, cell.test) in tests]
+        return common_terms(near, frozenset(affected)) if len(tests) == 1 else ()
+
+    def _claim(self, finding: Finding, terms: Terms) -> Claim:
+        where, what, when, which = CLAIMED[finding.kind]
+        sender, receiver = self._way(finding)
+        if where == HOST:
+            named = finding.group.host or finding.words.get("at_host") or HOST
+            where = {sender: "sender", receiver: "receiver"}.get(named, "")
+        packets = [SELECTS[name] for name, _values in terms if name in SELECTS]
+        in_some = 0 < len(finding.trials) < sum(self._numbers[cell] for cell in finding.cells)
+        shares = (finding.evidence.get(name) for name in SHARES)
+        return Claim(
+            where=where,
+            what=what,
+            which=which or (packets[0] if len(packets) == 1 else ""),
+            when=when or ("trials" if in_some else ""),
+            share=next((abs(share) for share in shares if share is not None), None),
+            sender=sender,
+            receiver=receiver,
+            only=terms,
+        )
