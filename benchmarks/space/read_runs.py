@@ -1,0 +1,73 @@
+"""Reads measured runs, what was planted in them, and what their findings claim."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.space.draw import planned_from_json
+from benchmarks.space.one_run import CONTROL, RUN
+from benchmarks.space.score import Judged, Part, Statement, Truth, judge
+from benchmarks.truths.one_run import MOST_STOLEN, TRUTH
+from netlab.errors import NetlabError
+from netlab.findings.analysis import Analysis, load
+from netlab.findings.finding import leading_kinds
+from netlab.report.text.findings import RunIndex, sentence
+
+WANTED = ("name", "kind", "parts", "stand", "seed")
+
+
+def judged_runs(into: Path) -> list[Judged]:
+    """Every complete run by the present rules, in the order of their names."""
+    return [_judged(path) for path in sorted(into.glob(f"*/{TRUTH}"))]
+
+
+def _judged(path: Path) -> Judged:
+    run = _loaded(path.parent / RUN)
+    control = _loaded(path.parent / CONTROL)
+    return judge(truth_of(path, run), statements_of(run), statements_of(control))
+
+
+def _loaded(folder: Path) -> Analysis | None:
+    """A run; ``None`` if there is none, or it failed before it began."""
+    try:
+        return load(folder) if folder.exists() else None
+    except NetlabError:
+        return None
+
+
+def truth_of(path: Path, run: Analysis | None) -> Truth:
+    """What was planted in a run, from its ``truth.json``."""
+    plain = json.loads(path.read_text("utf-8"))
+    planned = planned_from_json({name: plain[name] for name in WANTED})
+    evidence: Sequence[dict[str, Any]] = plain["evidence"]
+    parts = tuple(
+        Part(words, frozenset(seen["cells"]), tuple(seen["shares"].values()), acted=seen["acted"])
+        for words, seen in zip(planned.parts, evidence, strict=False)
+    )
+    if len(parts) < len(planned.parts):  # it failed before anything was planted
+        parts = tuple(Part(words, frozenset(), (), acted=False) for words in planned.parts)
+    cells = frozenset() if run is None else frozenset(cell.key for cell in run.plan.cells)
+    stolen = plain["stolen_share"] > MOST_STOLEN
+    return Truth(planned, cells, parts, stolen=stolen, failed=plain["failed"])
+
+
+def statements_of(run: Analysis | None) -> tuple[Statement, ...]:
+    """The findings of a run with what they claim."""
+    if run is None:
+        return ()
+    index = RunIndex(run)
+    places = {kind: place for place, kind in enumerate(leading_kinds(run.findings))}
+    return tuple(
+        Statement(
+            kind=str(finding.kind),
+            severity=finding.severity,
+            claim=finding.claim,
+            cells=frozenset(finding.cells),
+            rank=places.get(finding.kind, len(places)),
+            sentence=str(sentence(finding, index)),
+        )
+        for finding in run.findings
+    )

@@ -1,0 +1,267 @@
+"""Judges what a run says of the causes that were planted in it. No I/O.
+
+The run is the unit: a single sentence that must not be said makes it false, whatever else is right.
+What the control run (the same matrix in the same lab, without the cause) says too is not scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from benchmarks.space.draw import Planned
+from benchmarks.space.rows import ROWS, Row
+from benchmarks.space.words import (
+    BETWEEN,
+    DEFAULTS,
+    RECEIVERS,
+    SENDERS,
+    Words,
+    same_place,
+    same_time,
+)
+from netlab.findings.claims import Claim
+
+SENDER, RECEIVER = "linux-b", "linux-a"
+WITHIN, LEAST_WITHIN = 0.1, 0.005
+"""How far a stated amount may be from the true one, as a share of it; and at least, as a share of
+the rate: two trials of a second differ by as much."""
+OF_THE_LAB = ("below-floor",)
+"""Warnings that are true of every lab: its cables delay no single frame."""
+Outcome = Literal["right", "symptom", "beside", "silent", "false"]
+OUTCOMES: tuple[Outcome, ...] = ("right", "symptom", "beside", "silent", "false")
+"""right: what and where, with hosts, cells and amount; symptom: what, and one more word; beside:
+only what truly follows; silent: nothing; false: a sentence that must not be said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One finding, as far as the score uses it."""
+
+    kind: str
+    severity: str
+    claim: Claim | None
+    cells: frozenset[str] = frozenset()
+    rank: int = 0
+    """Its place among the findings with which a report begins."""
+    sentence: str = ""
+
+    def repeats(self, other: Statement) -> bool:
+        """Whether both say the same of a cell that both are about."""
+        one, two = self.claim, other.claim
+        return (
+            one is not None
+            and two is not None
+            and (one.where, one.what, one.which, one.when)
+            == (two.where, two.what, two.which, two.when)
+            and (one.sender, one.receiver) == (two.sender, two.receiver)
+            and (self.cells == other.cells or bool(self.cells & other.cells))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A cause as it acted in a run."""
+
+    words: Words
+    cells: frozenset[str]
+    """The cells on which it acted."""
+    shares: tuple[float, ...]
+    """True answers to how much: of what it acted on, and what it cost."""
+    acted: bool = True
+    """Whether the planter's own counters, or the cost, show it."""
+
+    @property
+    def row(self) -> Row:
+        return ROWS[f"{self.words.where} {self.words.what}"]
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What was planted in a run, and what counts for it."""
+
+    planned: Planned
+    cells: frozenset[str]
+    parts: tuple[Part, ...] = ()
+    stolen: bool = False
+    """Whether a hypervisor took CPU time in every attempt."""
+    failed: str | None = None
+
+    @property
+    def counts(self) -> bool:
+        return not self.stolen and all(part.acted for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One run, judged."""
+
+    truth: Truth
+    outcome: Outcome
+    named: tuple[bool, ...] = ()
+    """Of each planted cause, whether it is right or a symptom of it is said."""
+    first: bool | None = None
+    """Of a mixture, whether the larger cause is said first."""
+    wrong: tuple[Statement, ...] = ()
+    said: tuple[Statement, ...] = ()
+
+
+def judge(
+    truth: Truth, statements: Sequence[Statement], control: Sequence[Statement] = ()
+) -> Judged:
+    """The outcome of a run with its planted causes, or of a healthy one."""
+    said = tuple(
+        statement
+        for statement in statements
+        if statement.claim is not None
+        and (statement.claim.where or statement.claim.what)
+        and not any(statement.repeats(other) for other in control)
+    )
+    if truth.planned.kind == "healthy":
+        return _healthy(truth, statements)
+    wrong = tuple(each for each in said if is_false(each, truth))
+    levels = [level_of(part, said, truth) for part in truth.parts]
+    outcome: Outcome = "beside" if said else "silent"
+    if all(level == "right" for level in levels):
+        outcome = "right"
+    elif all(level != "" for level in levels):
+        outcome = "symptom"
+    named = tuple(level != "" for level in levels)
+    first = _first(truth, said) if len(truth.parts) > 1 else None
+    return Judged(truth, "false" if wrong else outcome, named, first, wrong, said)
+
+
+def _healthy(truth: Truth, statements: Sequence[Statement]) -> Judged:
+    """A healthy run is false if it warns of anything that its setup does not have."""
+    stand = truth.planned.stand
+    is_cpu_true = stand.foreign_cpu or stand.rate_bit_per_s is None
+    wrong = tuple(
+        each
+        for each in statements
+        if each.severity == "warning"
+        and each.kind not in OF_THE_LAB
+        and not (is_cpu_true and is_of_cpu(each))
+    )
+    return Judged(truth, "false" if wrong else "silent", wrong=wrong)
+
+
+def is_of_cpu(statement: Statement) -> bool:
+    """Whether it says that a host's CPUs have other work, or are the limit."""
+    claim = statement.claim
+    return statement.kind.startswith(("other-load", "cpu-", "host-delay")) or (
+        claim is not None and claim.what == "cpu"
+    )
+
+
+# ---- one cause -----------------------------------------------------------------------------------
+
+
+def level_of(
+    part: Part, said: Sequence[Statement], truth: Truth
+) -> Literal["right", "symptom", ""]:
+    """How well the statements name one cause."""
+    its = [each for each in said if _names(each, part) and not _contradicts(each, part)]
+    full = [each for each in its if _is_full(each, part, truth)]
+    covered = frozenset[str]().union(*(each.cells or truth.cells for each in full))
+    if full and covered >= part.cells:
+        return "right"
+    return "symptom" if any(_more_than_what(each, part) for each in its) else ""
+
+
+def _names(statement: Statement, part: Part) -> bool:
+    return statement.claim is not None and statement.claim.what == part.words.what
+
+
+def _is_full(statement: Statement, part: Part, truth: Truth) -> bool:
+    """Whether it says where, with the hosts, only cells that are affected, and how much."""
+    claim = statement.claim
+    assert claim is not None
+    cells = statement.cells or truth.cells  # none named: it is about all
+    return (
+        same_place(part.words, claim.where)
+        and _says_hosts(claim, part.words)
+        and cells <= part.cells
+        and is_near(claim.share, part.shares)
+    )
+
+
+def _says_hosts(claim: Claim, words: Words) -> bool:
+    """Whether the hosts that the place needs are said: of a direction both, of a host this one."""
+    if words.where in SENDERS:
+        return claim.sender == SENDER
+    if words.where in RECEIVERS:
+        return claim.receiver == RECEIVER
+    both_ways = words.where in BETWEEN and words.where != "path"
+    return both_ways or (claim.sender, claim.receiver) == (SENDER, RECEIVER)
+
+
+def is_near(stated: float | None, true: Collection[float]) -> bool:
+    """Whether a stated amount is one of the true ones, within a tenth."""
+    return stated is not None and any(
+        abs(stated - share) <= max(WITHIN * share, LEAST_WITHIN) for share in true
+    )
+
+
+def _more_than_what(statement: Statement, part: Part) -> bool:
+    """Whether a word beside `what` is right. Defaults earn nothing."""
+    claim, words = statement.claim, part.words
+    assert claim is not None
+    return (
+        same_place(words, claim.where)
+        or (claim.which not in DEFAULTS and claim.which == words.which)
+        or (claim.when not in DEFAULTS and _is_its_time(claim.when, part))
+    )
+
+
+def _is_its_time(said: str, part: Part) -> bool:
+    return same_time(part.words, said) or said in part.row.also_when
+
+
+# ---- what must not be said -----------------------------------------------------------------------
+
+
+def is_false(statement: Statement, truth: Truth) -> bool:
+    """Whether it says what must not be said of any of the planted causes."""
+    return all(_is_false_of(statement, part) for part in truth.parts)
+
+
+def _is_false_of(statement: Statement, part: Part) -> bool:
+    claim = statement.claim
+    assert claim is not None
+    if statement.cells and not statement.cells & part.cells:
+        return True
+    if claim.what in ("", part.words.what) and (
+        claim.where == "" or same_place(part.words, claim.where)
+    ):
+        return _contradicts(statement, part)
+    if any(pattern.names(claim) for pattern in part.row.never):
+        return True
+    return not any(pattern.covers(claim) for pattern in part.row.follows)
+
+
+def _contradicts(statement: Statement, part: Part) -> bool:
+    """Whether a word that it says of the cause is another than the planted one."""
+    claim, words = statement.claim, part.words
+    assert claim is not None
+    has_direction = words.where in ("path", "path-back", *SENDERS, *RECEIVERS)
+    swapped = claim.sender == RECEIVER or claim.receiver == SENDER
+    return (
+        (has_direction and swapped)
+        or claim.which not in {*DEFAULTS, words.which}
+        or (claim.when not in DEFAULTS and not _is_its_time(claim.when, part))
+        or bool(statement.cells and not statement.cells & part.cells)
+    )
+
+
+def _first(truth: Truth, said: Sequence[Statement]) -> bool:
+    """Whether the first statement that names one of the two causes names the larger one."""
+    for statement in sorted(said, key=lambda each: (each.severity != "warning", each.rank)):
+        whose = [
+            number
+            for number, part in enumerate(truth.parts)
+            if _names(statement, part) and not _contradicts(statement, part)
+        ]
+        if whose:
+            return 0 in whose
+    return False
