@@ -64,8 +64,15 @@ NIGHT = (
     ),
     _tests(
         "probes and hosts that measure",
-        "tests --ignore tests/lab --ignore tests/faults --kinds night --alone yes",
+        "tests --ignore tests/lab --ignore tests/faults --ignore tests/machines --kinds night "
+        "--alone yes",
         "tests",
+        15,
+    ),
+    _tests(
+        "machines with a kernel of their own",
+        "tests/machines --kinds night",
+        "tests/machines tests/support",
         15,
     ),
 )
@@ -108,6 +115,13 @@ WEEK = (
         "--seed {seed} --into build/truths --runs 1 --clean 20 --mixtures 10",
         "benchmarks/truths",
     ),
+    _benchmark(
+        "a space of causes",
+        "space.space",
+        330,
+        "--seed {seed} --into build/space",
+        "benchmarks/space benchmarks/truths",
+    ),
     _benchmark("kills and faults at random", "faults.chaos", 60, "--kills 100 --runs 30", HARM),
     _benchmark("signals at random moments", "faults.interrupts", 40, ENDS, HARM),
     _benchmark("contended locks", "faults.locks", 30, "--acquisitions 300", HARM),
@@ -135,4 +149,5 @@ WEEK = (
         files=f"{COST}/simulated {COST}/many_hosts.py",
     ),
     _benchmark("sixty hosts", "cost.lab_of_sixty", 30),
+    _benchmark("rates of emulated machines", "machines.machine_rates", 30, files="tests/machines"),
 )

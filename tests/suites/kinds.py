@@ -64,6 +64,7 @@ LOCKING = (
     "test_lab_sudo",
     "test_lab_claims",
     "test_lab_windows",
+    "test_machines_start",
 )
 """Files whose tests run netlab on this machine, which takes its lock, or bring a lab up and down:
 one after the other."""

@@ -110,6 +110,8 @@ def _sshd() -> bool:
     return programs and any(Path(path).exists() for path in SFTP_SERVERS)
 
 
+MACHINES = ("qemu-system-x86_64", "apt-get", "dpkg-deb", "setpriv", "ip", "ethtool", "sshd")
+
 NEEDS = {
     "linux": Need(lambda: sys.platform == "linux", "Linux", of_units=True, unpackaged=True),
     "cc": Need(
@@ -159,6 +161,12 @@ NEEDS = {
         lambda: _module("pipx")() and _module("uv")(), "pipx and uv: pip install '.[installers]'"
     ),
     "index": Need(_index, "the package index: what pip install asks"),
+    "machines": Need(
+        lambda: _root() and all(_program(name)() for name in MACHINES),
+        "machines with a kernel of their own: root on Debian, and "
+        "apt-get install qemu-system-x86 iproute2 ethtool openssh-server",
+        alone=True,
+    ),
     "qemu": Need(
         _program("qemu-aarch64-static", "qemu-aarch64"), "qemu: apt-get install qemu-user-static"
     ),
