@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ __all__ = ["netprobe"]
 
 pytestmark = pytest.mark.lab
 
+BETWEEN_S = 0.2
+"""From a progress record to the stop: a pause while a record is being printed is no late tick."""
 STOP_S = 2.0
 LEAST_NS = 1_600_000_000
 """Of a gap or a tick: what a busy machine does beside is shorter."""
@@ -36,6 +39,7 @@ def stops(netprobe: Path) -> Stops:
             agents = (receiver, sender)
             running_trial = open_trial(agents, seconds=5, **keys)
             receiver.next(running_trial.receiving, "progress")
+            time.sleep(BETWEEN_S)
             stop_process(agents[end].process.pid, STOP_S)
             outcomes.append(running_trial.finish())
     return Stops(*outcomes)
@@ -102,6 +106,7 @@ def test_an_asker_reports_a_gap_while_either_process_is_stopped(netprobe: Path, 
         to = f"127.0.0.1:{mirror.next(mirroring, 'ready')['port']}"
         asking = asker.start("ask", to=to, seconds=5, **keys)
         asker.next(asking, "progress")
+        time.sleep(BETWEEN_S)
         stop_process((mirror, asker)[end].process.pid, STOP_S)
         asked = asker.next(asking, "result", "error")
         mirror.ask("stop", test=mirroring)
