@@ -146,23 +146,22 @@ def test_full_frames_of_100_mbit_pass_without_loss_or_delay_of_its_own(site: Sit
     with forwarding(site, MTU, []) as forwarder:
         rate = tools.iperf3(site, rounds=1)
         counters = forwarder.counters()
-    assert rate > 0.6 * 94.1e6  # the hosts' programs share the CPUs with what else runs
+    assert rate > 0.97 * 94.1e6
     assert counters.own_loss == counters.no_room == 0
     there = counters.ports[0]
-    assert there["frames"] > 5_000
+    assert there["frames"] > 8_000
     assert max(float(port["own_us"]) for port in counters.ports) < 200, counters.ports
 
 
-def test_small_frames_as_fast_as_a_sender_makes_them_pass_without_loss_of_its_own(
-    site: Site,
-) -> None:
+def test_a_hundred_thousand_small_frames_a_second_pass_without_loss_of_its_own(site: Site) -> None:
     words = ["--udp", "--bitrate", "0", "--length", "16"]
     with forwarding(site, MTU, []) as forwarder:
         tools.iperf3(site, *words, rounds=1, seconds=1, warm_up_s=0)
         counters = forwarder.counters()
-    assert counters.ports[0]["frames"] > 20_000, counters.ports
+    assert counters.ports[0]["frames"] > 100_000, counters.ports
     assert counters.own_loss == counters.no_room == 0
-    assert counters.ports[1]["own_us"] < 200, counters.ports
+    # The sender, the receiver and the forwarder share the CPUs: none of them waits for long.
+    assert counters.ports[1]["own_us"] < 5_000, counters.ports
 
 
 # ---- which packets -------------------------------------------------------------------------------
@@ -273,10 +272,10 @@ def test_a_rate_is_that_of_the_wire_and_a_limit_of_packets_is_one_of_packets(sit
     with forwarding(site, MTU, ["do=rate,way=ab,number=40e6,queue_ms=50"]):
         words = ["--udp", "--bitrate", "80M", "--length", "1472"]
         rate = tools.iperf3(site, *words, rounds=1)
-    assert 0.8 < rate / (40e6 * 1472 / 1538) < 1.02
+    assert 0.97 < rate / (40e6 * 1472 / 1538) < 1.02
     with forwarding(site, MTU, ["do=packets,way=ab,number=2000,queue_ms=50"]):
-        rate = tools.iperf3(site, "--udp", "--bitrate", "0", "--length", "500", rounds=1)
-    assert 0.8 < rate / (2000 * 500 * 8) < 1.02
+        rate = tools.iperf3(site, "--udp", "--bitrate", "16M", "--length", "500", rounds=1)
+    assert 0.97 < rate / (2000 * 500 * 8) < 1.02
 
 
 def test_packets_above_a_length_do_not_pass(site: Site) -> None:
