@@ -184,7 +184,7 @@ def test_random_paced_messages_have_no_dips_and_few_planted_dips_are_missed(seed
         small = [round(value * (1 - 0.5 * (at % 10 < 2))) for at, value in enumerate(values)]
         missed += not findings_of(paced(small, message, rate, streams)) and rate > 5e2 * message
     assert periodic >= 1
-    assert missed <= 3
+    assert missed <= drawn(3, 15)
 
 
 def _following(rng: random.Random, n: int, share: float) -> list[float]:
