@@ -20,14 +20,12 @@ from benchmarks.space.plants import foreign_cpu, plant_of, queue_drops, selector
 from benchmarks.space.rows import ROWS
 from benchmarks.space.rules_of import acting_share, far_rule, rule_of
 from benchmarks.space.words import Words
-from benchmarks.truths.one_run import TRUTH, Quiet, undisturbed, write
+from benchmarks.truths.one_run import TRUTH, run_planted, undisturbed, write
 from benchmarks.truths.site import RECEIVER, SENDER, UNLIMITED_CPUS, Site
 from netlab import lab
 from netlab.errors import NetlabError
 from netlab.findings.analysis import Analysis, load
 from netlab.lab import LabOptions, programs
-from netlab.runner.options import Options
-from netlab.runner.run import run
 from netlab.trial.record import Record, as_number
 
 CONTROL, RUN = "control", "run"
@@ -146,21 +144,7 @@ def _run(planned: Planned, site: Site, folder: Path, plants: Sequence[Any]) -> s
     """Measure the matrix with these plants. Returns ``None``, or what went wrong."""
     matrix = folder.parent / f"{folder.name}.yaml"
     matrix.write_text(planned.stand.matrix(planned.name, planned.seed), encoding="utf-8")
-    progress = Quiet(callbacks := [])
-    options = Options(
-        matrix=matrix, hosts=site.state.hosts_file, into=folder, retries=0, patience_s=20
-    )
-    with ExitStack() as stack:
-        for plant, words in plants:
-            on_trial = stack.enter_context(plant(site, words.share))
-            callbacks += [] if on_trial is None else [on_trial]
-        try:
-            run(options, progress).raise_for_status()
-        except NetlabError as error:
-            return str(error)
-        finally:
-            progress.end()
-    return None
+    return run_planted(matrix, site, folder, [(plant, words.share) for plant, words in plants])
 
 
 # ---- what shows that a cause acted ---------------------------------------------------------------

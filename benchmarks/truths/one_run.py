@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.truths.causes import Cause
 from benchmarks.truths.draw import Wanted, experiment_of
 from benchmarks.truths.effects import Effects, Seen, measured
-from benchmarks.truths.plants import OnTrial
+from benchmarks.truths.plants import OnTrial, Plant
 from benchmarks.truths.site import Site
 from benchmarks.truths.tools import iperf3
 from netlab.errors import NetlabError
@@ -180,23 +180,38 @@ class Bench:
         matrix.write_text(
             experiment.matrix(planned_run.name, planned_run.tests, dial, planned_run.seed)
         )
-        progress = Quiet(callbacks := [])
-        options = Options(
-            matrix=matrix, hosts=site.state.hosts_file, into=folder, retries=0, patience_s=20
-        )
-        with ExitStack() as stack:
-            for part in planned_run.parts:
-                number = self._dial(part.cause, part.dial, observations[part.cause])
-                on_trial = stack.enter_context(self.causes[part.cause].plant(site, number))
-                callbacks += [] if on_trial is None else [on_trial]
-            try:
-                run(options, progress).raise_for_status()
-            except NetlabError as error:
-                return str(error)
-            finally:
-                progress.end()
-                matrix.unlink()
-        return None
+        plants = [
+            (
+                self.causes[part.cause].plant,
+                self._dial(part.cause, part.dial, observations[part.cause]),
+            )
+            for part in planned_run.parts
+        ]
+        try:
+            return run_planted(matrix, site, folder, plants)
+        finally:
+            matrix.unlink()
+
+
+def run_planted(
+    matrix: Path, site: Site, folder: Path, plants: Sequence[tuple[Plant, float]]
+) -> str | None:
+    """Run a matrix with plants and their numbers. Returns ``None``, or what went wrong."""
+    progress = Quiet(callbacks := [])
+    options = Options(
+        matrix=matrix, hosts=site.state.hosts_file, into=folder, retries=0, patience_s=20
+    )
+    with ExitStack() as stack:
+        for plant, number in plants:
+            on_trial = stack.enter_context(plant(site, number))
+            callbacks += [] if on_trial is None else [on_trial]
+        try:
+            run(options, progress).raise_for_status()
+        except NetlabError as error:
+            return str(error)
+        finally:
+            progress.end()
+    return None
 
 
 def write(path: Path, plain: Mapping[str, Any]) -> None:

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from netlab.findings.claims import CLAIMED, HOST, SELECTS, SHARES, Claim, Terms
 from netlab.findings.derived import StreamSample
-from netlab.findings.finding import Finding
+from netlab.findings.finding import Finding, Kind, conditions_of
 from netlab.results.run import Run
 from netlab.store.plan import PlannedCell
-from netlab.trial.record import Status, Value
+from netlab.trial.record import Status
 
 LEAST_CELLS = 2
 """Minimum number of cells that have something in common, and of cells that do not have it."""
@@ -30,19 +30,22 @@ def common_terms(cells: Sequence[PlannedCell], affected: frozenset[str]) -> Term
     inside = [cell for cell in cells if cell.key in affected]
     if len(inside) < LEAST_CELLS or len(cells) - len(inside) < LEAST_CELLS:
         return ()
-    names = dict.fromkeys(name for cell in cells for name in cell.settings)
-    values = {name: tuple(dict.fromkeys(_value(cell, name) for cell in inside)) for name in names}
+    names = [*dict.fromkeys(name for cell in cells for name in cell.settings)]
+    settings = {cell.key: dict(conditions_of(cell.settings, names)) for cell in cells}
+    values = {
+        name: tuple(dict.fromkeys(settings[cell.key][name] for cell in inside)) for name in names
+    }
     # Settings that decide about packets come first: they say more than others that vary with them.
     terms = [
         (name, values[name])
         for name in sorted(names, key=lambda name: name not in SELECTS)
-        if any(_value(cell, name) not in values[name] for cell in cells)
+        if any(of_cell[name] not in values[name] for of_cell in settings.values())
     ]
 
     def is_exact(terms: Terms) -> bool:
         return all(
-            (cell.key in affected) == all(_value(cell, name) in of for name, of in terms)
-            for cell in cells
+            (key in affected) == all(of_cell[name] in of for name, of in terms)
+            for key, of_cell in settings.items()
         )
 
     if not is_exact(tuple(terms)):
@@ -53,11 +56,6 @@ def common_terms(cells: Sequence[PlannedCell], affected: frozenset[str]) -> Term
             terms.remove(term)
     number = sum(len(values) for _name, values in terms)
     return tuple(terms) if LEAST_CELLS * number <= len(inside) else ()
-
-
-def _value(cell: PlannedCell, name: str) -> Value | None:
-    value = cell.settings.get(name)
-    return str(value) if isinstance(value, list) else value
 
 
 class ClaimMaker:
@@ -79,17 +77,17 @@ class ClaimMaker:
         What cells have in common is looked for among the measured cells of the same pairing and
         test, over all findings of one kind about one direction.
         """
-        alike: dict[tuple[object, ...], set[str]] = {}
-        for finding in findings:
-            alike.setdefault(self._about(finding), set()).update(finding.cells)
+        # Findings of one kind about one host and one direction are alike.
+        abouts = [(it.kind, it.group.host, self._way(it)) for it in findings]
+        alike: dict[tuple[Kind, str, tuple[str, str]], set[str]] = {}
+        for about, finding in zip(abouts, findings, strict=True):
+            alike.setdefault(about, set()).update(finding.cells)
         terms = {about: self._terms(cells) for about, cells in alike.items() if about[0] in CLAIMED}
-        for finding in findings:
-            about = self._about(finding)
-            made = self._claim(finding, terms[about]) if about in terms else None
-            yield finding if made is None else replace(finding, claim=made)
-
-    def _about(self, finding: Finding) -> tuple[object, ...]:
-        return finding.kind, finding.group.host, *self._way(finding)
+        for about, finding in zip(abouts, findings, strict=True):
+            if about in terms:
+                yield replace(finding, claim=self._claim(finding, about[-1], terms[about]))
+            else:
+                yield finding
 
     def _way(self, finding: Finding) -> tuple[str, str]:
         """The hosts of the sender and the receiver, if they are the same in all cells."""
@@ -102,9 +100,8 @@ class ClaimMaker:
         near = [cell for cell in self._cells.values() if (cell.pairing, cell.test) in tests]
         return common_terms(near, frozenset(affected)) if len(tests) == 1 else ()
 
-    def _claim(self, finding: Finding, terms: Terms) -> Claim:
-        where, what, when, which = CLAIMED[finding.kind]
-        sender, receiver = self._way(finding)
+    def _claim(self, finding: Finding, way: tuple[str, str], terms: Terms) -> Claim:
+        (where, what, when, which), (sender, receiver) = CLAIMED[finding.kind], way
         if where == HOST:
             named = finding.group.host or finding.words.get("at_host") or HOST
             where = {sender: "sender", receiver: "receiver"}.get(named, "")

@@ -150,7 +150,7 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 def _kept(cache: Path, name: str, make: object) -> Path:
-    """A folder of the cache, made anew where a file is not what it was when it was made."""
+    """A folder of the cache. It is made again if one of its files has changed since."""
     folder = cache / name
     digests = folder / "digests.json"
     if digests.exists() and json.loads(digests.read_text()) == _digests(folder):
@@ -170,8 +170,8 @@ def _kept(cache: Path, name: str, make: object) -> Path:
 
 
 def cpio(files: Mapping[str, bytes], links: Mapping[str, str] | None = None) -> bytes:
-    """An archive of the format newc (kernel documentation, initramfs buffer format): every file is
-    root's and may be started by all, but what lies in ``etc`` or ``root``, which is read by root.
+    """An archive of the format newc (kernel documentation, initramfs buffer format): all files
+    belong to root. Everybody may run them, but only root may read those in ``etc`` and ``root``.
 
     A folder is a path that ends with a slash.
     """
