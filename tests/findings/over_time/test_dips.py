@@ -140,11 +140,15 @@ def test_shallow_dips_large_receives_and_short_series_have_no_dip_finding() -> N
 
 
 def beats(
-    rate_bit_per_s: float, message: int, link_bit_per_s: float, streams: int = 1, seed: int = 1
+    rate_bit_per_s: float,
+    message: int,
+    link_bit_per_s: float,
+    streams: int = 1,
+    first_s: float = 0.05,
 ) -> list[int]:
     """Bytes in 100 intervals of 0.1 s of evenly sent messages, each as fast as the link."""
-    rng, values = chance(seed), [0.0] * 101
-    lasts_s, time_s = 8 * message * streams / link_bit_per_s, 0.1 * rng.random()
+    values = [0.0] * 101
+    lasts_s, time_s = 8 * message * streams / link_bit_per_s, first_s
     while time_s < 10:
         for part in range(10):
             values[int((time_s + lasts_s * part / 10) / 0.1) % 101] += message * streams / 10
@@ -175,10 +179,10 @@ def test_large_messages_at_a_low_rate_are_no_dips_though_intervals_differ_with_a
 @pytest.mark.parametrize("seed", range(3))
 def test_random_paced_messages_have_no_dips_and_few_planted_dips_are_missed(seed: int) -> None:
     rng, periodic, missed = chance(seed), 0, 0
-    for number in range(drawn(20, 60)):
+    for _ in range(drawn(20, 60)):
         message, streams = rng.choice([1472, 16_384, 65_536, 1 << 20]), rng.choice([1, 1, 4])
         rate = message * streams * 8 * rng.uniform(6, 200)
-        values = beats(rate, message, rate * rng.uniform(1.1, 10), streams, number)
+        values = beats(rate, message, rate * rng.uniform(1.1, 10), streams, 0.1 * rng.random())
         periodic += periodic_dips([float(value) for value in values]) is not None
         assert findings_of(paced(values, message, rate, streams)) == []
         small = [round(value * (1 - 0.5 * (at % 10 < 2))) for at, value in enumerate(values)]
