@@ -11,12 +11,12 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import NOT_RECORDED, fault_at, text_of
-from netlab.imports.common.tool_results import ToolResult
+from netlab.imports.common.tool_results import Output, ToolResult
 from netlab.stats.histogram import BITS, bucket_of
 from netlab.trial.record import Value, utc_of, utc_text
 
@@ -39,6 +39,7 @@ _FLOWS = {"TCP_STREAM": "to_server_", "TCP_MAERTS": "to_client_"}
 _NAMES = {"TCP upload": "TCP_STREAM", "TCP download": "TCP_MAERTS", "Ping (ms) UDP": "UDP_RR"}
 """Start of a series' name → netperf's test; used if the file does not have netperf's command."""
 
+Known = TypeVar("Known")
 NamedSeries = tuple[str, Mapping[str, Any]]
 
 
@@ -77,37 +78,33 @@ def parse_flent(text: str, file: str) -> tuple[ToolResult, ...]:
     return tuple(_FlentRun(document, file).results())
 
 
-class _FlentRun:
-    """The content of a file: metadata, series, and sentences about what is not understood."""
+class _FlentRun(Output):
+    """The content of a file: metadata and series."""
 
     def __init__(self, document: Mapping[str, Any], file: str) -> None:
-        self._file = file
+        super().__init__(file)
         self._metadata: Mapping[str, Any] = document["metadata"]
-        raw = document.get("raw_values")
-        self._raw: Mapping[str, Any] = raw if isinstance(raw, dict) else {}
-        self._unread: list[str] = []
+        self._raw = _part(document, "raw_values")
         self._by_test: dict[str, list[NamedSeries]] = {}
         """The series, by the kind of test that made them."""
         version = document.get("version")
         if version != _VERSION:
             word = repr(version)[:20] if isinstance(version, int | float | str) else "unstated"
-            self._unread.append(f"format version {word}: read as far as it is understood")
+            self.unread.append(f"format version {word}: read as far as it is understood")
         if tool_results.bounded(self._metadata.get("FAILED_RUNNERS"), 1.0):
-            self._unread.append("flent says that some of its programs failed")
+            self.unread.append("flent says that some of its programs failed")
         results = document["results"]
-        descriptions = self._metadata.get("SERIES_META")
-        descriptions = descriptions if isinstance(descriptions, dict) else {}
+        descriptions = _part(self._metadata, "SERIES_META")
         for name in sorted(results)[:MAX_SERIES]:
-            series = descriptions.get(name)
-            series = series if isinstance(series, dict) else {}
+            series = _part(descriptions, name)
             if "COMPUTED_LATE" in series or name.endswith((" avg", " sum", " totals")):
                 continue
             if test := _test_of(name, series):
                 self._by_test.setdefault(test, []).append((name, series))
             else:
-                self._unread.append(f"the series {name[:60]!r} is not understood")
+                self.unread.append(f"the series {name[:60]!r} is not understood")
         if len(results) > MAX_SERIES:
-            self._unread.append(f"more than {MAX_SERIES} series: the rest is left out")
+            self.unread.append(f"more than {MAX_SERIES} series: the rest is left out")
 
     def results(self) -> Iterator[ToolResult]:
         """The result of the streams, then those of each series of pings. flent pings before, during
@@ -115,7 +112,7 @@ class _FlentRun:
         """
         servers = self._metadata.get("HOSTS")
         if isinstance(servers, list) and len({_text(server) for server in servers}) > 1:
-            yield self._result("stream", {}, {}, detail="its series have several servers")
+            yield self._ended("stream", {}, {}, "its series have several servers")
             return
         tests = self._by_test
         flows = {flow: tests[test] for test, flow in _FLOWS.items() if test in tests}
@@ -127,45 +124,42 @@ class _FlentRun:
             if [first] * len(others) == others:
                 load["streams"] = first
             else:
-                self._unread.append(f"{first} streams to the server, {others[0]} to the client")
+                self.unread.append(f"{first} streams to the server, {others[0]} to the client")
             yield self._streams(flows, load)
         for test in _PINGS:
             for name, series in tests.get(test, ()):
                 yield self._pings(test, name, series, load)
         if not flows and tests.keys().isdisjoint(_PINGS):
-            yield self._result("stream", {}, {}, detail="no series that netlab understands")
+            yield self._ended("stream", {}, {}, "no series that netlab understands")
 
-    def _result(
+    def _ended(
         self,
         test: str,
         settings: Mapping[str, Value],
         values: Mapping[str, Value],
-        *,
         detail: str | None = None,
     ) -> ToolResult:
+        """The result of a test; ``detail`` says why there is none."""
         # The client is the address from which flent reached the server, or its machine's name.
-        egress = self._metadata.get("EGRESS_INFO")
-        client = _text(egress.get("src")) if isinstance(egress, dict) else ""
+        client = _text(_part(self._metadata, "EGRESS_INFO").get("src"))
         if tool_results.ip_version_of(client) is None:
             client = _text(self._metadata.get("LOCAL_HOST"))
         try:
             time = utc_of(_text(self._metadata.get("TIME")))
         except OverflowError:
             time = None
-        unread, self._unread = tuple(self._unread), []
-        return ToolResult(
-            file=self._file,
+        result = self.result(
+            settings,
+            values,
+            (NOT_RECORDED if detail else None, detail),
             test=test,
             server=_text(self._metadata.get("HOST")),
             client=client,
-            settings=settings,
-            values=values,
             # Older versions state no time zone.
             started_at="" if time is None else utc_text(time),
-            reason=NOT_RECORDED if detail else None,
-            detail=detail,
-            unread=unread,
         )
+        self.unread.clear()
+        return result
 
     def _settings(self, protocol: str, length: str) -> dict[str, Value]:
         version = self._metadata.get("IP_VERSION")
@@ -183,61 +177,48 @@ class _FlentRun:
         """
         settings = {**self._settings("TCP", "LENGTH"), **load}
         streams = [pair for flow in flows.values() for pair in flow]
-        sizes = {_whole(series.get("SEND_SIZE"), 2**40) for _, series in streams}
-        if len(sizes) == 1 and (size := sizes.pop()):
-            settings["message_bytes"] = size
+        size = _same(_whole(series.get("SEND_SIZE"), 2**40) for _, series in streams)
+        settings |= tool_results.requested(message_bytes=size)
         marks = {_whole(series.get("DATA_TOS"), 255) for _, series in streams}
         if len(marks) > 1:
-            self._unread.append("the streams have different DSCPs: read without one")
+            self.unread.append("the streams have different DSCPs: read without one")
         elif mark := marks.pop():
             settings["dscp"] = mark >> 2
         for name, series in streams:
-            if (
-                not tool_results.bounded(series.get("MEAN_VALUE"))
-                or series.get("UNITS") != "Mbits/s"
-            ):
+            mean = tool_results.bounded(series.get("MEAN_VALUE"))
+            if not mean or series.get("UNITS") != "Mbits/s":
                 detail = f"no mean in Mbits/s of {name[:60]!r}"
-                return self._result("stream", settings, {}, detail=detail)
-        segments = {_whole(series.get("TCP_MSS"), 65535) for _, series in streams}
-        values = tool_results.requested(mss_bytes=segments.pop() if len(segments) == 1 else None)
+                return self._ended("stream", settings, {}, detail)
+        mss_bytes = _same(_whole(series.get("TCP_MSS"), 65535) for _, series in streams)
+        values = tool_results.requested(mss_bytes=mss_bytes)
         for prefix, flow in flows.items():
             rates = [tool_results.bounded(series.get("MEAN_VALUE")) or 0.0 for _, series in flow]
-            times = {
-                tool_results.bounded(series.get("ELAPSED_TIME"), 0.0, 1e7) for _, series in flow
-            }
-            words = {_text(series.get("CONG_CONTROL")) for _, series in flow}
-            word = words.pop() if len(words) == 1 else ""
+            word = _same(_text(series.get("CONG_CONTROL")) for _, series in flow) or ""
             values |= tool_results.measured(
                 prefix if len(flows) > 1 else "",
                 throughput_bit_per_s=round(1e6 * math.fsum(rates), 3),
-                elapsed_ns=tool_results.in_ns(times.pop()) if len(times) == 1 else None,
+                elapsed_ns=_same(_elapsed_ns(series) for _, series in flow),
                 sender_congestion=word if _CONGESTION.fullmatch(word) else None,
             )
-        return self._result("stream", settings, values)
+        return self._ended("stream", settings, values)
 
     def _pings(
         self, test: str, name: str, series: Mapping[str, Any], load: Mapping[str, Value]
     ) -> ToolResult:
-        settings = {
-            **self._settings("ICMP" if test == "PING" else "UDP", "TOTAL_LENGTH"),
-            **load,
-        }
+        protocol = "ICMP" if test == "PING" else "UDP"
+        settings = {**self._settings(protocol, "TOTAL_LENGTH"), **load}
         if mark := _MARK.search(_text(series.get("COMMAND"))):
             settings |= tool_results.requested(dscp=int(mark[1], 16) >> 2)
         mean_ms = tool_results.bounded(series.get("MEAN_VALUE"), 0.0, _MAX_MS)
         if not mean_ms:
-            detail = f"no mean of {name[:60]!r}"
-            return self._result("round_trip", settings, {}, detail=detail)
+            return self._ended("round_trip", settings, {}, f"no mean of {name[:60]!r}")
         values: dict[str, Value] = {"rtt_mean_ns": round(1e6 * mean_ms, 3)}
         if test == "UDP_RR":
             # A file has only this mean, which is the inverse of the rate.
             values |= tool_results.measured(
-                transactions_per_s=round(1e3 / mean_ms, 6),
-                elapsed_ns=tool_results.in_ns(
-                    tool_results.bounded(series.get("ELAPSED_TIME"), 0.0, 1e7)
-                ),
+                transactions_per_s=round(1e3 / mean_ms, 6), elapsed_ns=_elapsed_ns(series)
             )
-            return self._result("round_trip", settings, values)
+            return self._ended("round_trip", settings, values)
         form = "RTT_{}" if test == "IRTT" else "{}_VALUE"
         for word in ("min", "max"):
             extreme_ms = tool_results.bounded(series.get(form.format(word.upper())), 0.0, _MAX_MS)
@@ -246,7 +227,7 @@ class _FlentRun:
         sent, answered = (_whole(series.get(f"PACKETS_{word}")) for word in ("SENT", "RECEIVED"))
         if sent and answered and answered <= sent:
             values["lost_messages"] = sent - answered
-        return self._result("round_trip", settings, {**values, **self._trips(name)})
+        return self._ended("round_trip", settings, {**values, **self._trips(name)})
 
     def _trips(self, name: str) -> dict[str, Value]:
         """Number and histogram of the single round trips, if the file has them."""
@@ -258,7 +239,7 @@ class _FlentRun:
             if isinstance(point, dict) and point.get("val") is not None:
                 time_ms = tool_results.bounded(point["val"], 0.0, _MAX_MS)
                 if time_ms is None:
-                    self._unread.append(f"{name[:60]!r} has a round trip that is out of range")
+                    self.unread.append(f"{name[:60]!r} has a round trip that is out of range")
                     return {}
                 counts[bucket_of(round(1e6 * time_ms))] += 1
         if not counts:
@@ -291,6 +272,22 @@ def _text(value: Any) -> str:
     return value[:4096] if isinstance(value, str) and value.isprintable() else ""
 
 
+def _part(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """An object in another one; empty if it is absent."""
+    part = document.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _same(values: Iterable[Known]) -> Known | None:
+    """The value, if all are the same."""
+    known = {*values}
+    return known.pop() if len(known) == 1 else None
+
+
+def _elapsed_ns(series: Mapping[str, Any]) -> int | None:
+    return tool_results.in_ns(tool_results.bounded(series.get("ELAPSED_TIME"), 0.0, 1e7))
+
+
 def _whole(value: Any, most: float = 2**53) -> int | None:
     number = tool_results.bounded(value, 0.0, most)
     return None if number is None else int(number)
@@ -298,11 +295,8 @@ def _whole(value: Any, most: float = 2**53) -> int | None:
 
 IMPORTER = tool_results.tool_importer(
     parse_flent,
-    """Make a run folder out of files of flent, and its report.
-
-    FILES are .flent or .flent.gz, or folders of them. The TCP streams of a file are one test, with
-    the rates of both directions; each series of pings is a test of round trips. Tests with the
-    same settings between the same hosts are trials of one cell.
-    """,
+    "files of flent",
+    ".flent or .flent.gz, or folders of them. The TCP streams of a file are one test, with "
+    "the rates of both directions; each series of pings is a test of round trips.",
     decode=text_of_flent,
 )

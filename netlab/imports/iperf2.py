@@ -9,20 +9,22 @@ with the same ports are the two sides of one test. The formats are those of iper
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import NOT_RECORDED, fault_at, lines_of
-from netlab.imports.common.tool_results import ToolResult
+from netlab.imports.common.tool_results import Failure, Output, ToolResult, failed
 from netlab.trial.record import Value, utc_text
 
 PORT = 5001
 """The port of a server, unless another is requested."""
 End = tuple[str, int]
+Iperf2Ends = tuple[End, End]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +94,9 @@ class Iperf2Block:
 
 
 BOTH_WAYS = "a test in both directions is not read"
-_SHOWN = 5  # at most this many lines that are not understood are quoted; the rest are only counted
 
 _NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)"
-_LABEL = r"\[ {0,8}(\*?)(SUM(?:-[0-9]{1,6})?|[0-9]{1,9})\] {0,8}"
+_LABEL = r"\[ {0,8}(\*?(?:SUM(?:-[0-9]{1,6})?|[0-9]{1,9}))\] {0,8}"
 _HEAD = re.compile(
     r"(Client connecting to|Server listening on) (?:(\S{1,100}), )?(TCP|UDP) ports? ([0-9]{1,5})"
 )
@@ -136,28 +137,20 @@ _BASIC = (
 _OF_UDP = ("jitter", "errors", "datagrams", "errpercent", "outoforder")
 
 
-class Iperf2Output:
+class Iperf2Output(Output):
     """Reads the lines of a file one after another, and keeps what they say."""
 
     def __init__(self, file: str) -> None:
-        self._file = file
+        super().__init__(file)
         words = _SIDE.findall(Path(file).name)
         self._side = words[-1].lower() if words else ""
         self._columns: tuple[str, ...] = ()
         self._rows: Iperf2Block | None = None
-        self._streams: dict[tuple[object, ...], Iperf2Stream] = {}
+        self._streams: dict[str | tuple[End, End, str], Iperf2Stream] = {}
         self._reports: set[str] = set()
-        self._count = 0
-        self._oddities: list[str] = []
         self.blocks: list[Iperf2Block] = []
         self.loose_errors: list[str] = []
         """Error lines that come before any other output of iperf."""
-
-    @property
-    def unread(self) -> list[str]:
-        """Sentences about the lines that are not understood."""
-        more = self._count - len(self._oddities)
-        return [*self._oddities, *([f"{more} more lines are not understood"] if more else [])]
 
     def read(self, number: int, line: str, *, is_cut: bool) -> None:
         """Read the next line, which is not empty. ``is_cut``: no line feed follows the line."""
@@ -165,7 +158,7 @@ class Iperf2Output:
             self._columns = tuple(line.split(","))
         elif line[:14].isdecimal() and line.count(",") >= 8:
             if is_cut:  # the line's last digits or columns may be missing
-                self._leave(number, line, "is left out, as no line feed ends it")
+                self.leave(number, line, "is left out, as no line feed ends it")
             else:
                 self._row(number, line)
         elif head := _HEAD.match(line):
@@ -182,12 +175,7 @@ class Iperf2Output:
             self._streams.clear()
             self._reports.clear()
         elif not self._is_read(number, line):
-            self._leave(number, line)
-
-    def _leave(self, number: int, line: str, reason: str = "is not understood") -> None:
-        self._count += 1
-        if self._count <= _SHOWN:
-            self._oddities.append(f"line {number} {reason}: {line[:60]!r}")
+            self.leave(number, line)
 
     def _is_read(self, number: int, line: str) -> bool:
         """Read a line of text. Returns whether the line is understood."""
@@ -205,47 +193,38 @@ class Iperf2Output:
         elif row := _ROW.match(line):
             return self._line(block, number, row, line[row.end() :])
         elif report := _REPORT.match(line):
-            self._reports.add(report[1] + report[2])
-        elif (sent := _SENT.match(line)) and (name := (sent[1] + sent[2],)) in self._streams:
-            self._streams[name].sent_messages = int(sent[3])
+            self._reports.add(report[1])
+        elif (sent := _SENT.match(line)) and sent[1] in self._streams:
+            self._streams[sent[1]].sent_messages = int(sent[2])
         else:
             return _is_setting(block, line) or _DECORATION.match(line) is not None
         return True
 
     def _stream(self, block: Iperf2Block, number: int, peer: re.Match[str], line: str) -> None:
-        name = peer[1] + peer[2]
-        local, remote = (peer[3].partition("%")[0], int(peer[4])), (peer[5], int(peer[6]))
-        is_reverse = bool(peer[1]) or "(reverse)" in line
-        date, mss = _DATE.search(line), _MSS.search(line)
-        began = _utc(date[1], "%Y-%m-%d %H:%M:%S") if date else None
-        stream = Iperf2Stream(
-            name=name,
-            protocol=block.protocol,
-            client=local if block.is_client else remote,
-            server=remote if block.is_client else local,
-            is_sender=block.is_client != is_reverse,
-            first=number,
-            last=number,
-            mss_bytes=int(mss[1]) if mss else 0,
-            started_at="" if began is None else utc_text(began),
-        )
+        local, remote = (peer[2].partition("%")[0], int(peer[3])), (peer[4], int(peer[5]))
+        ends = (local, remote) if block.is_client else (remote, local)
+        is_reverse = peer[1].startswith("*") or "(reverse)" in line
+        stream = _begun(block, peer[1], ends, block.protocol, number, is_reverse=is_reverse)
+        self._streams[stream.name] = stream
+        if mss := _MSS.search(line):
+            stream.mss_bytes = int(mss[1])
+        if (date := _DATE.search(line)) and (began := _utc(date[1], "%Y-%m-%d %H:%M:%S")):
+            stream.started_at = utc_text(began)
         if "(bb " in line:
             stream.flaw = "a test with --bounceback is not read"
         elif "(full-duplex)" in line or (block.is_client and local[1] == block.port != remote[1]):
             stream.flaw = BOTH_WAYS
         version = _VERSION.search(line)
         if version and not version[1].startswith(("2.0.", "2.1.", "2.2.")):
-            self._leave(number, version[1], "has a version that is not known, read all the same")
-        block.streams.append(stream)
-        self._streams[(name,)] = stream
+            self.leave(number, version[1], "has a version that is not known, read all the same")
 
     def _line(self, block: Iperf2Block, number: int, row: re.Match[str], more: str) -> bool:
         figures = _of_text(row, more if block.protocol == "UDP" else "")
         if figures is None:
             return False
-        name = row[1] + row[2]
-        stream = self._streams.get((name,))
-        if row[2].startswith("SUM"):
+        name = row[1]
+        stream = self._streams.get(name)
+        if name.lstrip("*").startswith("SUM"):
             block.sums.append((len(block.streams), figures))
         elif stream is not None and name in self._reports:
             self._reports.discard(name)
@@ -265,7 +244,7 @@ class Iperf2Output:
         ports = [names.get(name, "") for name in ("srcport", "dstport")]
         is_sum = (name := names.get("transferid", "")) == "-1"
         if figures is None or (not is_sum and not all(map(_WHOLE.fullmatch, ports))):
-            self._leave(number, line, "is left out, as it is no row or has unlike figures")
+            self.leave(number, line, "is left out, as it is no row or has unlike figures")
             return
         if is_sum:
             if self._rows is not None:
@@ -286,9 +265,7 @@ class Iperf2Output:
         ended = _utc(names["time"][:14], "%Y%m%d%H%M%S")
         stream.end_time = ended if ended and ended.year > 1970 else None
 
-    def _row_stream(
-        self, number: int, ends: tuple[End, End], name: str, protocol: str
-    ) -> Iperf2Stream:
+    def _row_stream(self, number: int, ends: Iperf2Ends, name: str, protocol: str) -> Iperf2Stream:
         """Add a stream that begins with a CSV row of the client or of the server."""
         # From iperf 2.1 on, a row names the sender first. The server has the port of a server.
         sender, receiver = ends
@@ -301,25 +278,27 @@ class Iperf2Output:
                 "a row of -y C does not say whether the client or the server printed it: "
                 "name the file so, such as test.client.csv"
             )
-            raise fault_at(self._file, number, 1, sentence)
+            raise fault_at(self.file, number, 1, sentence)
         if self._rows is None or self._rows.is_client != is_client:
             self._rows = Iperf2Block(is_client=is_client, is_text=False)
             self.blocks.append(self._rows)
-        stream = Iperf2Stream(
-            name=name,
-            protocol=protocol,
-            client=receiver if is_reverse else sender,
-            server=sender if is_reverse else receiver,
-            is_sender=is_client != is_reverse,
-            first=number,
-            last=number,
-        )
+        roles = (receiver, sender) if is_reverse else (sender, receiver)
+        stream = _begun(self._rows, name, roles, protocol, number, is_reverse=is_reverse)
         if is_reverse and not is_client and not self._columns:
             stream.flaw = (
                 "rows with the server first: of iperf 2.0, or of a server that sent (--reverse)"
             )
-        self._rows.streams.append(stream)
         return stream
+
+
+def _begun(
+    block: Iperf2Block, name: str, ends: Iperf2Ends, protocol: str, line: int, *, is_reverse: bool
+) -> Iperf2Stream:
+    """Add a stream, whose ``ends`` are client and server, to a block."""
+    is_sender = block.is_client != is_reverse
+    stream = Iperf2Stream(name, protocol, *ends, is_sender=is_sender, first=line, last=line)
+    block.streams.append(stream)
+    return stream
 
 
 def _is_setting(block: Iperf2Block, line: str) -> bool:
@@ -343,10 +322,12 @@ def _is_setting(block: Iperf2Block, line: str) -> bool:
 
 
 def _of_text(row: re.Match[str], more: str) -> Iperf2Figures | None:
-    start, end, amount, rate = (float(row[number]) for number in (3, 4, 5, 8))
+    start, end, amount, rate = (float(row[number]) for number in (2, 3, 4, 7))
     # K, M and G are powers of 1000 for bits, and powers of 1024 for bytes.
-    unit = 8.0 * 1024 ** _POWER[row[9]] if row[10] == "Byte" else 1000.0 ** _POWER[row[9]]
-    data = 8.0 * 1024 ** _POWER[row[6]] if row[7] == "Byte" else 1000.0 ** _POWER[row[6]]
+    data, unit = (
+        8.0 * 1024 ** _POWER[row[at]] if row[at + 1] == "Byte" else 1000.0 ** _POWER[row[at]]
+        for at in (5, 8)
+    )
     if end <= start or tool_results.bounded(rate * unit) is None:
         return None
     loss = _LOSS.match(more)
@@ -358,7 +339,7 @@ def _of_text(row: re.Match[str], more: str) -> Iperf2Figures | None:
         packets=int(loss[3]) if loss else None,
         losses=int(loss[2]) if loss else None,
         jitter_ms=float(loss[1]) if loss and loss[1] else None,
-        step_bit_per_s=unit / 10 ** len(row[8].partition(".")[2]),
+        step_bit_per_s=unit / 10 ** len(row[7].partition(".")[2]),
     )
 
 
@@ -432,51 +413,37 @@ class _Iperf2Test:
 def parse_iperf2(text: str, file: str) -> tuple[ToolResult, ...]:
     """The tests in an output. Raises MatrixError with the place if the text has none."""
     output = Iperf2Output(file)
-    last = text.count("\n") + 1
-    for number, line in lines_of(text, file):
-        output.read(number, line.strip(), is_cut=number == last)
-    results = list(_results(output, file))
-    if not results:
-        number, line = next(lines_of(text, file), (1, ""))
-        nothing = "not an output of iperf 2: it contains no test and no rows of -y C"
-        sentence = "; ".join([nothing, *output.unread[:1]])
-        raise fault_at(file, number, 1, sentence if line else "empty")
-    results[-1] = replace(results[-1], unread=(*results[-1].unread, *output.unread))
-    return tuple(results)
+    for line in lines_of(text, file):
+        output.read(line.number, line.text.strip(), is_cut=line.is_cut)
+    nothing = "not an output of iperf 2: it contains no test and no rows of -y C"
+    sentence = "; ".join([nothing, *output.unread[:1]])
+    return output.whole_file([*_results(output)], text, sentence)
 
 
-def _results(output: Iperf2Output, file: str) -> Iterator[ToolResult]:
+def _results(output: Iperf2Output) -> Iterator[ToolResult]:
     numbers: Counter[str] = Counter()
     for error in output.loose_errors[:1]:
-        yield ToolResult(
-            file=file, reason=tool_results.reason_of_error(error, _REASONS), detail=error
-        )
+        yield Output(output.file).result({}, {}, failed(error, _REASONS))
     for block in output.blocks:
         tests = _tests(block)
         for test in tests:
-            yield _result(block, test, file, numbers)
+            yield _result(block, test, output.file, numbers)
         if not tests and (block.is_client or block.errors):
-            detail = block.errors[0][1] if block.errors else _MISSING
+            failure: Failure = (NOT_RECORDED, _MISSING)
+            for _, error in block.errors[:1]:
+                failure = failed(error, _REASONS)
             settings = tool_results.requested(ip_version=tool_results.ip_version_of(block.address))
             settings |= {"protocol": block.protocol, **block.settings}
-            yield ToolResult(
-                file=file,
-                server=block.address if block.is_client else "",
-                settings=settings,
-                reason=tool_results.reason_of_error(detail, _REASONS)
-                if block.errors
-                else NOT_RECORDED,
-                detail=detail,
-            )
+            server = block.address if block.is_client else ""
+            yield Output(output.file).result(settings, {}, failure, server=server)
 
 
 def _tests(block: Iperf2Block) -> list[_Iperf2Test]:
     tests: list[_Iperf2Test] = []
     test_of: list[_Iperf2Test] = []
-    position = 0
+    counts = [count for count, _ in block.sums]
     for index, stream in enumerate(block.streams):
-        while position < len(block.sums) and block.sums[position][0] <= index:
-            position += 1
+        position = bisect_right(counts, index)
         if not tests or not _is_of(tests[-1], stream, block, position):
             tests.append(_Iperf2Test([], position))
         tests[-1].add(stream)
@@ -484,12 +451,10 @@ def _tests(block: Iperf2Block) -> list[_Iperf2Test]:
     for count, figures in block.sums:
         if count and figures.start_s == 0:
             test_of[count - 1].total = figures
-    at = 0
+    begins = [test.streams[0].first for test in tests]
     for number, error in block.errors if tests else ():
         # An error is of the last test that began before it, or else of the first test.
-        while at + 1 < len(tests) and tests[at + 1].streams[0].first < number:
-            at += 1
-        tests[at].errors.append(error)
+        tests[max(0, bisect_left(begins, number) - 1)].errors.append(error)
     return tests
 
 
@@ -529,10 +494,11 @@ def _result(block: Iperf2Block, test: _Iperf2Test, file: str, numbers: Counter[s
         **tool_results.requested(ip_version=tool_results.ip_version_of(first.server[0])),
         **block.settings,
     }
-    reason, detail = _failure(block, test)
-    values = {} if reason else _values(test)
-    if not reason and values.keys().isdisjoint(("throughput_bit_per_s", "sent_bit_per_s")):
-        reason, detail, values = "no-traffic", "no data were received", {}
+    failure = _failure(block, test)
+    is_whole = failure == (None, None)
+    values = _values(test) if is_whole else {}
+    if is_whole and values.keys().isdisjoint(("throughput_bit_per_s", "sent_bit_per_s")):
+        failure = ("no-traffic", "no data were received")
     # Both sides of a test have the same word: the common part of the files' names, protocol,
     # addresses and ports. Several tests of a file for which all these are equal are counted.
     path = Path(file)
@@ -543,22 +509,20 @@ def _result(block: Iperf2Block, test: _Iperf2Test, file: str, numbers: Counter[s
         word += f" {first.protocol} {first.client[0]} {first.server} {ports}"
         numbers[word] += 1
         identity = f"{word} {numbers[word]}"
-    return ToolResult(
-        file=file,
+    return Output(file).result(
+        settings,
+        values,
+        failure,
         server=first.server[0],
         client=first.client[0],
-        settings=settings,
-        values=values,
         started_at=first.started_at,
         identity=identity,
-        reason=reason,
-        detail=detail,
     )
 
 
-def _failure(block: Iperf2Block, test: _Iperf2Test) -> tuple[str | None, str | None]:
+def _failure(block: Iperf2Block, test: _Iperf2Test) -> Failure:
     if test.errors:
-        return tool_results.reason_of_error(test.errors[0], _REASONS), test.errors[0]
+        return failed(test.errors[0], _REASONS)
     detail = test.flaw
     if not detail and len(test.streams) < block.flows:
         detail = f"{len(test.streams)} of {block.flows} streams are there"
@@ -636,10 +600,7 @@ def _received(figures: Iperf2Figures) -> dict[str, Value]:
 
 IMPORTER = tool_results.tool_importer(
     parse_iperf2,
-    """Make a run folder out of what iperf 2 printed, and its report.
-
-    FILES are texts or rows of -y C of clients or servers, or folders of them. The name of a file
-    of rows says who printed it, such as test.client.csv. Tests with the same settings between the
-    same hosts are trials of one cell.
-    """,
+    "what iperf 2 printed",
+    "texts or rows of -y C of clients or servers, or folders of them. The name of a file of "
+    "rows says who printed it, such as test.client.csv.",
 )

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import fault_at
-from netlab.imports.common.tool_results import ToolResult
+from netlab.imports.common.tool_results import Output, ToolResult
 from netlab.trial.record import Value
 
 _KNOWN = re.compile(r"iperf 3\.\d{1,2}(\D.*)?")
@@ -54,7 +55,7 @@ def parse_iperf3(text: str, file: str) -> tuple[ToolResult, ...]:
         if not isinstance(document, dict) or not {"start", "end", "error"} & document.keys():
             sentence = "not an output of iperf3 -J: no `start` and no `end`"
             raise fault_at(file, *_place(text, at), sentence)
-        results.append(_result(_Iperf3Output(document), file))
+        results.append(_result(_Iperf3Output(document, file)))
     return tuple(results)
 
 
@@ -62,12 +63,14 @@ def _place(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
-class _Iperf3Output:
-    """The parts of one JSON document. ``unread`` has sentences about what is not understood."""
+class _Iperf3Output(Output):
+    """The parts of one JSON document."""
 
-    def __init__(self, document: Mapping[str, Any]) -> None:
+    def __init__(self, document: Mapping[str, Any], file: str) -> None:
+        super().__init__(file)
         self._document = document
-        self.unread: list[str] = []
+        # Only a server prints the connection that it accepted.
+        self.is_server = self.part("start.accepted_connection") is not None
 
     def part(self, path: str) -> Any:
         """The part at a path such as ``end.sum``; ``None`` if it is absent."""
@@ -78,28 +81,26 @@ class _Iperf3Output:
             part = part.get(name)
         return part
 
-    def number(self, path: str, most: float = 1e15) -> float | None:
+    def figure(self, path: str, most: float = 1e15) -> float | None:
         """A number from 0 to ``most``; ``None`` if absent, or if it is any other value (noted)."""
         value = self.part(path)
         if value is None:
             return None
         number = tool_results.bounded(value, 0.0, most)
         if number is None:
-            self.unread.append(f"`{path}` is left out: {str(value)[:40]!r} is out of range")
+            self.unread.append(f"`{path}` is left out: {str(value)[:40]!r} {self.fault}")
         return number
 
-    def text(self, path: str) -> str:
-        """A short text; empty if it is absent."""
-        value = self.part(path)
+    def text(self, name: str) -> str:
+        """A short text at a path; empty if it is absent."""
+        value = self.part(name)
         return value[:200] if isinstance(value, str) else ""
 
 
-def _result(output: _Iperf3Output, file: str) -> ToolResult:
+def _result(output: _Iperf3Output) -> ToolResult:
     version = output.text("start.version")
     if version and not _KNOWN.fullmatch(version):
-        output.unread.append(f"{version!r} is not known: read as far as it is understood")
-    # Only a server prints the connection that it accepted.
-    is_server = output.part("start.accepted_connection") is not None
+        output.unread.append(f"{version!r} {tool_results.NOT_KNOWN}")
     connections = output.part("start.connected")
     first = connections[0] if isinstance(connections, list) and connections else {}
     local, remote = "", ""
@@ -110,24 +111,22 @@ def _result(output: _Iperf3Output, file: str) -> ToolResult:
             remote = output.text("start.connecting_to.host")
     settings = _settings(output, local or remote)
     error = output.text("error")
-    values = {} if error else dict(_values(output, settings, is_server=is_server))
+    values = {} if error else _values(output, settings)
     # If data flowed both ways, the figure of one direction is enough for a result.
     if not error and not any(name.endswith("throughput_bit_per_s") for name in values):
         error = NO_RATE
-    return ToolResult(
-        file=file,
-        server=local if is_server else remote,
-        client=remote if is_server else local,
-        settings=settings,
-        values=values,
-        started_at=tool_results.time_of_epoch(
-            output.number("start.timestamp.timesecs", 253402300799)
-        ),
+    seconds = output.figure("start.timestamp.timesecs", 253402300799)
+    result = output.result(
+        settings,
+        values,
+        tool_results.failed(error, _REASONS) if error else (None, None),
+        server=local if output.is_server else remote,
+        client=remote if output.is_server else local,
+        started_at=tool_results.time_of_epoch(seconds),
         identity=output.text("start.cookie"),
-        reason=tool_results.reason_of_error(error, _REASONS) if error else None,
-        detail=error or None,
-        unread=tuple(output.unread),
     )
+    # The values stay beside an error: those of the other side may complete them.
+    return replace(result, values=values)
 
 
 def _settings(output: _Iperf3Output, address: str) -> dict[str, Value]:
@@ -138,40 +137,34 @@ def _settings(output: _Iperf3Output, address: str) -> dict[str, Value]:
     elif protocol:
         output.unread.append(f"the protocol {protocol!r} is not known")
     for name, path, most, kind in _SETTINGS:
-        if (number := output.number(path, most)) is not None:
+        if (number := output.figure(path, most)) is not None:
             settings |= tool_results.requested(**{name: kind(number)})
-    rate = output.number(f"{_START}.target_bitrate") or output.number("start.target_bitrate")
+    rate = output.figure(f"{_START}.target_bitrate") or output.figure("start.target_bitrate")
     settings |= tool_results.requested(rate_bit_per_s=rate)
-    if service := output.number(f"{_START}.tos", 255):
+    if service := output.figure(f"{_START}.tos", 255):
         settings["dscp"] = int(service) >> 2
     both = output.part("end.sum_received_bidir_reverse") is not None
-    if both or output.number(f"{_START}.bidir", 1):
+    if both or output.figure(f"{_START}.bidir", 1):
         settings["direction"] = "both"
     else:
-        is_reverse = output.number(f"{_START}.reverse", 1)
+        is_reverse = output.figure(f"{_START}.reverse", 1)
         settings["direction"] = "server-sends" if is_reverse else "client-sends"
     return settings | tool_results.requested(ip_version=tool_results.ip_version_of(address))
 
 
-def _values(
-    output: _Iperf3Output, settings: Mapping[str, Value], *, is_server: bool
-) -> dict[str, Value]:
+def _values(output: _Iperf3Output, settings: Mapping[str, Value]) -> dict[str, Value]:
     """Each side has its own counts; the client also gets the server's counts."""
     names = ("start.tcp_mss", "start.tcp_mss_default")
-    mss_bytes = next(filter(None, (output.number(name, 65535) for name in names)), None)
+    mss_bytes = next(filter(None, (output.figure(name, 65535) for name in names)), None)
     values = tool_results.requested(mss_bytes=mss_bytes and int(mss_bytes))
     if settings.get("protocol") != "TCP":
         values.clear()
-    direction = settings["direction"]
-    if direction == "both":
-        values |= _flow(output, "to_server_", "", sent=not is_server, received=True)
-        return values | _flow(
-            output, "to_client_", "_bidir_reverse", sent=True, received=not is_server
-        )
-    is_receiver = is_server != (direction == "server-sends")
-    sent, received = not (is_server and is_receiver), not is_server or is_receiver
-    values |= _flow(output, "", "", sent=sent, received=received)
-    if is_receiver and output.part("end.sum_received") is None:
+    if settings["direction"] == "both":
+        values |= _flow(output, "to_server_", "", to_server=True)
+        return values | _flow(output, "to_client_", "_bidir_reverse", to_server=False)
+    to_server = settings["direction"] == "client-sends"
+    values |= _flow(output, "", "", to_server=to_server)
+    if output.is_server == to_server and output.part("end.sum_received") is None:
         values |= _of_intervals(output)
     return values
 
@@ -183,11 +176,11 @@ def _of_intervals(output: _Iperf3Output) -> dict[str, Value]:
     intervals = output.part("intervals")
     totals = {"bytes": 0.0, "seconds": 0.0, "packets": 0.0, "lost_packets": 0.0}
     for interval in intervals if isinstance(intervals, list) else ():
-        counts = _Iperf3Output(interval if isinstance(interval, Mapping) else {})
+        counts = _Iperf3Output(interval if isinstance(interval, Mapping) else {}, output.file)
         if counts.part("sum.omitted") is True:
             continue
         for name in totals:
-            number = counts.number(f"sum.{name}", 2**53)
+            number = counts.figure(f"sum.{name}", 2**53)
             if number is None:
                 return {}
             totals[name] += number
@@ -203,29 +196,27 @@ def _of_intervals(output: _Iperf3Output) -> dict[str, Value]:
     }
 
 
-def _flow(
-    output: _Iperf3Output, flow: str, suffix: str, *, sent: bool, received: bool
-) -> dict[str, Value]:
-    """The values of one direction. ``sent`` and ``received`` state whether this side knows the
-    sender's and the receiver's counts. It prints zeros for counts that it does not know.
+def _flow(output: _Iperf3Output, flow: str, suffix: str, *, to_server: bool) -> dict[str, Value]:
+    """The values of one direction. A server does not know the client's counts, and prints zeros for
+    them.
     """
     values: dict[str, Value] = {}
-    if received:
+    if to_server or not output.is_server:
         total = f"end.sum_received{suffix}"
         values |= tool_results.measured(
             flow,
-            throughput_bit_per_s=output.number(f"{total}.bits_per_second"),
-            elapsed_ns=tool_results.in_ns(output.number(f"{total}.seconds", _MOST_SECONDS)),
+            throughput_bit_per_s=output.figure(f"{total}.bits_per_second"),
+            elapsed_ns=tool_results.in_ns(output.figure(f"{total}.seconds", _MOST_SECONDS)),
         )
         packets, losses = (
-            output.number(f"{total}.{name}", 2**53) for name in ("packets", "lost_packets")
+            output.figure(f"{total}.{name}", 2**53) for name in ("packets", "lost_packets")
         )
         if counts := tool_results.received_messages(packets, losses, flow):
-            jitter_ms = output.number(f"{total}.jitter_ms", 1e9)
+            jitter_ms = output.figure(f"{total}.jitter_ms", 1e9)
             jitter_ns = None if jitter_ms is None else round(1e6 * jitter_ms)
             values |= counts | tool_results.measured(flow, receiver_jitter_ns=jitter_ns)
-    if sent:
-        rate = output.number(f"end.sum_sent{suffix}.bits_per_second")
+    if not (output.is_server and to_server):
+        rate = output.figure(f"end.sum_sent{suffix}.bits_per_second")
         values |= tool_results.measured(flow, sent_bit_per_s=rate)
         if congestion := "" if suffix else output.text("end.sender_tcp_congestion"):
             values[f"{flow}sender_congestion"] = congestion
@@ -234,9 +225,6 @@ def _flow(
 
 IMPORTER = tool_results.tool_importer(
     parse_iperf3,
-    """Make a run folder out of what iperf3 -J printed, and its report.
-
-    FILES are outputs of clients or servers, or folders of them. The two outputs of one test are
-    one trial. Tests with the same settings between the same hosts are trials of one cell.
-    """,
+    "what iperf3 -J printed",
+    "outputs of clients or servers, or folders of them. The two outputs of one test are one trial.",
 )

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal
 
 from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS, NOT_RECORDED, fault_at
-from netlab.imports.common.tool_results import ToolResult
+from netlab.imports.common.tool_results import Failure, Output, ToolResult
 from netlab.trial.record import Value
 
 _KNOWN = re.compile(r"1\.[01]\.[0-9]{1,3}")
 _LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_.]{0,60})=(.*)")
-_NUMBER = re.compile(r"-?[0-9]{1,16}(?:\.[0-9]{1,12})?")
 MAX_OUTPUTS = 10_000
 MAX_ERRORS = 20
 """At most this many lines without a key are kept and searched for an error."""
@@ -54,13 +52,13 @@ def parse_neper(text: str, file: str) -> tuple[ToolResult, ...]:
         if not outputs or (line.startswith("VERSION=") and outputs[-1].fields):
             if len(outputs) == MAX_OUTPUTS:
                 raise fault_at(file, number, 1, f"more than {MAX_OUTPUTS} outputs")
-            outputs.append(_NeperOutput(number))
+            outputs.append(_NeperOutput(file, number))
         outputs[-1].add(number, line.rstrip("\r"))
     if outputs and rest.strip():
         # Nothing shows whether a number lost its last digits.
         sentence = "has no line end: it may be cut, and is not read"
         outputs[-1].unread.append(f"line {len(lines) + 1} {sentence}")
-    results = tuple(_result(output, file) for output in outputs)
+    results = tuple(map(_result, outputs))
     if not any("protocol" in result.settings for result in results):
         line_number = outputs[0].line if outputs else 1
         sentence = "not an output of neper, or only its beginning: the options are missing"
@@ -68,48 +66,35 @@ def parse_neper(text: str, file: str) -> tuple[ToolResult, ...]:
     return results
 
 
-class _NeperOutput:
-    """The lines of one output. ``unread`` has sentences about what is not understood."""
+class _NeperOutput(Output):
+    """The lines of one output, from ``line`` on."""
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, file: str, line: int) -> None:
+        super().__init__(file, quoted=1)
         self.line = line
-        self.unread: list[str] = []
         self.errors: list[str] = []
-        self.fields: dict[str, str] = {}
         self._ambiguities: set[str] = set()
-        self.strange_lines = 0
 
     def add(self, number: int, line: str) -> None:
         """Read a line: a key with its value, or a text that may be an error."""
         match = _LINE.fullmatch(line) if len(line) <= MAX_LINE_CHARACTERS else None
         if match is None:
-            self.strange_lines += 1
+            self.leave(number, line)
             if len(self.errors) < MAX_ERRORS:
                 self.errors.append(line[:200])
-            if self.strange_lines == 1:
-                self.unread.append(f"line {number} is not understood: {line[:60]!r}")
         elif self.fields.setdefault(match[1], match[2]) != match[2]:
             self._ambiguities.add(match[1])
 
-    def number(self, name: str, least: float = 0.0, most: float = 1e15) -> Decimal | None:
-        """A number from ``least`` to ``most``; ``None`` if absent, or if it is any other value
-        (noted).
-        """
-        word = self.fields.get(name)
-        if word is None:
-            return None
-        if name in self._ambiguities:
-            self.unread.append(f"`{name}` is left out: it has several values")
-            return None
-        number = Decimal(word) if _NUMBER.fullmatch(word) else None
-        if number is None or tool_results.bounded(float(number), least, most) is None:
-            self.unread.append(f"`{name}` is left out: {word[:40]!r} is out of range")
-            return None
-        return number
+    def text(self, name: str) -> str | None:
+        """The text of a field; ``None`` if it is absent or has several values (noted)."""
+        if name not in self._ambiguities:
+            return self.fields.get(name)
+        self.unread.append(f"`{name}` is left out: it has several values")
+        return None
 
-    def whole(self, name: str, least: float, most: float) -> int | None:
+    def whole(self, name: str, most: float, least: float = 0.0) -> int | None:
         """As ``number``, but a number that is not whole also gives ``None`` and is noted."""
-        number = self.number(name, least, most)
+        number = self.number(name, most, least)
         if number is None or number == int(number):
             return None if number is None else int(number)
         self.unread.append(f"`{name}` is left out: {number} is not whole")
@@ -120,7 +105,7 @@ class _NeperOutput:
         return self.fields.get(name) == "1"
 
 
-def _result(output: _NeperOutput, file: str) -> ToolResult:
+def _result(output: _NeperOutput) -> ToolResult:
     names = output.fields.keys()
     test = ""
     if names >= _COMMON and output.fields["client"] in ("0", "1"):
@@ -128,20 +113,18 @@ def _result(output: _NeperOutput, file: str) -> ToolResult:
         if "request_size" in names:
             # tcp_rr and udp_rr print the option `delay`; tcp_crr does not.
             test = "round_trip" if "delay" in names else "connect"
-    if output.strange_lines > 1:
-        output.unread.append(f"{output.strange_lines - 1} more lines are not understood")
+    output.count_left()
     settings: dict[str, Value] = {}
     values: dict[str, Value] = {}
-    reason: str | None = NOT_RECORDED
-    detail: str | None = f"the output from line {output.line} on does not have the options"
+    detail = f"the output from line {output.line} on does not have the options"
+    failure: Failure = (NOT_RECORDED, detail)
     if test:
         version = output.fields.get("VERSION", "")
         if not _KNOWN.fullmatch(version):
-            sentence = "is not known: read as far as it is understood"
-            output.unread.append(f"version {version[:40]!r} of neper {sentence}")
+            output.unread.append(f"version {version[:40]!r} of neper {tool_results.NOT_KNOWN}")
         settings = _settings(output, test)
         values = _stream(output, settings) if test == "stream" else _round_trips(output)
-        reason, detail = _failure(output, test, values)
+        failure = _failure(output, test, values)
         for name, default in _OTHER_OPTIONS.items():
             word = output.fields.get(name, default)
             if word != default:
@@ -152,16 +135,13 @@ def _result(output: _NeperOutput, file: str) -> ToolResult:
                 "twice"
             )
     local = output.fields.get("local_hosts", "")[:200]
-    return ToolResult(
-        file=file,
+    return output.result(
+        settings,
+        values,
+        failure,
         test=test or "stream",
         server=output.fields.get("host", "")[:200],  # only a client's output has it
         client=local if "," not in local else "",
-        settings=settings,
-        values=values if reason is None else {},
-        reason=reason,
-        detail=detail,
-        unread=tuple(output.unread),
     )
 
 
@@ -179,17 +159,15 @@ def _settings(output: _NeperOutput, test: str) -> dict[str, Value]:
             settings["direction"] = "both"
         # On a side that only reads, buffer_size is the length of its receive calls.
         names = {"message_bytes": "buffer_size"} if (writes if is_tcp else is_client) else {}
-    for name, option in names.items():
-        number = output.whole(option, 1, 2**31)
-        if number is not None:
-            settings[name] = number
+    sizes = {name: output.whole(option, 2**31, 1) for name, option in names.items()}
+    settings |= tool_results.requested(**sizes)
     if is_client:  # the server does not know these
-        flows = output.whole("num_flows", 1, 2**31)
+        flows = output.whole("num_flows", 2**31, 1)
         if flows and output.is_set("split_bidir"):
             # Each direction has a socket of its own, and num_flows counts both sockets.
             flows = max(1, flows // 2)
-        length = output.whole("test_length", -1e10, 1e7) or 0
-        port = output.whole("source_port", -1, 65535) or 0
+        length = output.whole("test_length", 1e7, -1e10) or 0
+        port = output.whole("source_port", 65535, -1) or 0
         settings |= tool_results.requested(
             streams=flows,
             duration_s=float(max(0, length)),
@@ -235,19 +213,19 @@ def _round_trips(output: _NeperOutput) -> dict[str, Value]:
     rate = output.number("throughput" if is_client else "remote_throughput")
     values = tool_results.requested(
         transactions_per_s=float(rate) if rate else None,
-        transactions=output.whole("num_transactions", 0, 2**53),
+        transactions=output.whole("num_transactions", 2**53),
     )
     if not is_client:
         return values
     values |= _elapsed(output, "")
-    mean_s = output.number("latency_mean", 0, 1e6)
+    mean_s = output.number("latency_mean", 1e6)
     if not mean_s:
         return values
     values["rtt_mean_ns"] = float(mean_s * 10**9)
     shares = {f"latency_p{share}": column for share, column in tool_results.PERCENTILES.items()}
     names = {"latency_min": "rtt_min_ns", "latency_max": "rtt_max_ns", **shares}
     for name, column in names.items():
-        seconds = output.number(name, 0, 1e6)
+        seconds = output.number(name, 1e6)
         if seconds is not None:
             values[column] = round(seconds * 10**9)
     return values
@@ -261,9 +239,7 @@ def _elapsed(output: _NeperOutput, flow: str) -> dict[str, Value]:
     return tool_results.measured(flow, elapsed_ns=tool_results.in_ns(end_s - start_s))
 
 
-def _failure(
-    output: _NeperOutput, test: str, values: Mapping[str, Value]
-) -> tuple[str | None, str | None]:
+def _failure(output: _NeperOutput, test: str, values: Mapping[str, Value]) -> Failure:
     endings = ("throughput_bit_per_s", "transactions_per_s", "rtt_mean_ns")
     if any(name.endswith(endings) for name in values):
         return None, None
@@ -278,11 +254,8 @@ def _failure(
 
 IMPORTER = tool_results.tool_importer(
     parse_neper,
-    """Make a run folder out of what neper printed, and its report.
-
-    FILES are outputs of tcp_stream, udp_stream, tcp_rr, udp_rr or tcp_crr, or folders of them.
-    The client's output has more than the server's. Import only one of the two: they are not
-    recognised as one test. Tests with the same settings between the same hosts are trials of one
-    cell.
-    """,
+    "what neper printed",
+    "outputs of tcp_stream, udp_stream, tcp_rr, udp_rr or tcp_crr, or folders of them. The "
+    "client's output has more than the server's. Import only one of the two: they are not "
+    "recognised as one test.",
 )

@@ -11,12 +11,11 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 
 from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import NOT_RECORDED, fault_at
-from netlab.imports.common.tool_results import ToolResult
+from netlab.imports.common.tool_results import NUMBER, Failure, Output, ToolResult
 from netlab.trial.record import Value
 
 MAX_LINE_CHARACTERS = 2**16
@@ -31,7 +30,8 @@ _INTERIM = re.compile(
 )
 _INTERIM_CSV = re.compile(r" *-?[\d.]+,[^,]+/s,(?P<length>[\d.]+),(?P<end>[\d.]+)")
 _UNIT = re.compile(r"(10\^[0369]bits|[KMG]?Bytes) {0,3}/s")
-_NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,9})?")
+_NOT_MEASURED = re.compile(r"(?:-[12](?:\.0+)?)?")
+"""Text of a number that was not measured, or not requested."""
 
 # netperf prints bits in powers of ten and bytes in powers of 1024 (netlib.c).
 _UNITS: Mapping[str, int] = {f"10^{power}bits": 10**power for power in (0, 3, 6, 9)} | {
@@ -97,18 +97,17 @@ _WORDS_OF_LABELS = frozenset(label.split()[0] for label in _LABELS)
 _ERRORS = ("establish control", "establish_control", "netperf:", "recv_response", "send_omni")
 
 
-@dataclass(slots=True)
-class NetperfOutput:
-    """What one output states. ``unread`` has sentences about what is not understood."""
+class NetperfOutput(Output):
+    """What one output states, from the line ``first`` of the file on."""
 
-    first: int
-    banner: Mapping[str, str]
-    """Parts of the output's first line: ``title``, ``client``, ``server``, ``family`` (of
-    addresses) and ``flags``; empty if the output has no such line."""
-    fields: dict[str, str] = field(default_factory=dict)
-    unread: list[str] = field(default_factory=list)
-    started_at: str = ""
-    error: str = ""
+    def __init__(self, file: str, first: int, banner: Mapping[str, str]) -> None:
+        super().__init__(file)
+        self.first = first
+        self.banner = banner
+        """Parts of the output's first line: ``title``, ``client``, ``server``, ``family`` (of
+        addresses) and ``flags``; empty if the output has no such line."""
+        self.started_at = ""
+        self.error = ""
 
     @property
     def title(self) -> str:
@@ -124,18 +123,10 @@ class NetperfOutput:
         """Whether the banner has a flag such as ``nodelay``."""
         return f" : {flag}" in self.banner.get("flags", "")
 
-    def number(self, name: str, most: float = 1e15) -> Decimal | None:
-        """A number from 0 to ``most``; ``None`` if not measured, or if it is any other text
-        (noted).
-        """
+    def text(self, name: str) -> str | None:
+        """The text of a field; ``None`` if it is absent or not measured."""
         text = self.fields.get(name, "").strip()
-        number = Decimal(text) if _NUMBER.fullmatch(text) else None
-        if not text or number in (-1, -2):  # -1 and -2: not measured, or not requested
-            return None
-        if number is None or tool_results.bounded(float(number), 0.0, most) is None:
-            self.unread.append(f"`{name}` is left out: {text[:40]!r} is out of range")
-            return None
-        return number
+        return None if _NOT_MEASURED.fullmatch(text) else text
 
     def whole(self, name: str, most: int = 2**40) -> int | None:
         """A whole number above 0, or ``None``. netperf prints 0 for what is not set."""
@@ -170,7 +161,7 @@ def _outputs(text: str, file: str) -> list[NetperfOutput]:
     before: list[str] = []
     first = 1
     for section in _sections(lines):
-        output = _output(section, first)
+        output = _output(section, first, file)
         first += len(section)
         if output.is_test:
             output.unread[:0] = before
@@ -204,9 +195,9 @@ def _sections(lines: Sequence[str]) -> Iterator[list[str]]:
     yield section
 
 
-def _output(lines: Sequence[str], first: int) -> NetperfOutput:
+def _output(lines: Sequence[str], first: int, file: str) -> NetperfOutput:
     banner = _BANNER.fullmatch(lines[0]) if lines else None
-    output = NetperfOutput(first, banner.groupdict("") if banner else {})
+    output = NetperfOutput(file, first, banner.groupdict("") if banner else {})
     unknown: list[int] = []
     at = 0
     while at < len(lines):
@@ -254,7 +245,7 @@ def _step(output: NetperfOutput, lines: Sequence[str], at: int) -> int:
 
 def _start(length: str, end: str) -> str:
     """The time at which an interim result (``-D``) began; empty if it is unknown."""
-    if not (_NUMBER.fullmatch(length) and _NUMBER.fullmatch(end)):
+    if not (NUMBER.fullmatch(length) and NUMBER.fullmatch(end)):
         return ""
     return tool_results.time_of_epoch(float(Decimal(end) - Decimal(length)))
 
@@ -270,7 +261,7 @@ def _classic_table(output: NetperfOutput, lines: Sequence[str], at: int) -> int:
     rows = [line.split() for line in lines[at + count : at + count + 2]]
     names = _ROWS[words[0]]
     if len(rows) < len(names) or any(
-        len(row) < len(part) or not all(map(_NUMBER.fullmatch, row[: len(part)]))
+        len(row) < len(part) or not all(map(NUMBER.fullmatch, row[: len(part)]))
         for row, part in zip(rows, names, strict=False)
     ):
         return height
@@ -281,7 +272,7 @@ def _classic_table(output: NetperfOutput, lines: Sequence[str], at: int) -> int:
     unit = _UNIT.search(title)
     output.fields["THROUGHPUT_UNITS"] = unit[1] if unit else "Trans" * ("Trans." in title)
     sizes = rows[1] if len(rows) == 2 else []
-    is_of_sizes = words[0] == "Local" and len(sizes) == 2 and all(map(_NUMBER.fullmatch, sizes))
+    is_of_sizes = words[0] == "Local" and len(sizes) == 2 and all(map(NUMBER.fullmatch, sizes))
     return count + len(names) + is_of_sizes
 
 
@@ -384,10 +375,10 @@ _REASONS = {
 
 def parse_netperf(text: str, file: str) -> tuple[ToolResult, ...]:
     """The tests in an output. Raises MatrixError if the text is not netperf's."""
-    return tuple(_result(output, file) for output in _outputs(text, file))
+    return tuple(map(_result, _outputs(text, file)))
 
 
-def _result(output: NetperfOutput, file: str) -> ToolResult:
+def _result(output: NetperfOutput) -> ToolResult:
     # If a banner has a title, only the title counts, not the key DIRECTION.
     stated = "" if output.title else output.fields.get("DIRECTION", "")
     protocol, stated = _TITLES.get(output.title, ("", stated))
@@ -415,18 +406,15 @@ def _result(output: NetperfOutput, file: str) -> ToolResult:
     reason, detail = _failure(output, test, values)
     if reason is None and not protocol:
         detail = "TCP or UDP is not stated; with -k or -o, the key PROTOCOL states it"
-    return ToolResult(
-        file=file,
+    # netperf's UUID identifies no test: it is an option, so several tests may share one.
+    return output.result(
+        settings,
+        values,
+        (reason, detail),
         test=test or "stream",
         server=server,
         client=_address(output, "client", "SOURCE_ADDR"),
-        settings=settings,
-        values={} if reason else values,
         started_at=output.started_at,
-        # netperf's UUID identifies no test: it is an option, so several tests may share one.
-        reason=reason,
-        detail=detail,
-        unread=tuple(output.unread),
     )
 
 
@@ -549,12 +537,10 @@ def _round_trips(output: NetperfOutput) -> dict[str, Value]:
     return values
 
 
-def _failure(
-    output: NetperfOutput, test: str, values: Mapping[str, Value]
-) -> tuple[str | None, str | None]:
+def _failure(output: NetperfOutput, test: str, values: Mapping[str, Value]) -> Failure:
     figures = [values[name] for name in _FIGURES if name in values]
     if output.error and not figures:
-        return tool_results.reason_of_error(output.error, _REASONS), output.error
+        return tool_results.failed(output.error, _REASONS)
     if not test:
         title = f"the test {output.title!r} is not known" if output.banner else ""
         return NOT_RECORDED, title or "the test is not stated; the key DIRECTION states it"
@@ -569,9 +555,6 @@ def _failure(
 
 IMPORTER = tool_results.tool_importer(
     parse_netperf,
-    """Make a run folder out of what netperf printed, and its report.
-
-    FILES are outputs of clients, or folders of them: classic tables, or those of omni with -k, -o
-    or -O. Tests with the same settings between the same hosts are trials of one cell.
-    """,
+    "what netperf printed",
+    "outputs of clients, or folders of them: classic tables, or those of omni with -k, -o or -O.",
 )

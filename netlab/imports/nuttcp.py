@@ -8,11 +8,11 @@ format is that of nuttcp 5.1 to 8.1 (``nuttcp.c``, https://nuttcp.net/nuttcp/).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from netlab.imports.common import tool_results
-from netlab.imports.common.csv_table import NOT_RECORDED, fault_at, lines_of, throughput
-from netlab.imports.common.tool_results import ToolResult
+from netlab.imports.common.csv_table import NOT_RECORDED, lines_of, throughput
+from netlab.imports.common.tool_results import Failure, Output, ToolResult
 from netlab.trial.record import Value
 
 _NUMBER = r"([0-9]{1,12}(?:\.[0-9]{1,6})?)"
@@ -36,8 +36,6 @@ _REASONS = {
 
 _PARSED = "megabytes="
 
-_SHOWN = 3  # at most this many lines that are not understood are quoted; the rest are only counted
-
 
 @dataclass(slots=True)
 class _NuttcpLine:
@@ -52,20 +50,18 @@ class _NuttcpLine:
     packets: int | None = None  # nuttcp computes it from rounded amounts
 
 
-@dataclass(slots=True)
-class _NuttcpPart:
+class _NuttcpPart(Output):
     """What a test's lines before the last one state."""
 
-    protocol: str = ""
-    intervals: int = 0
-    errors: list[str] = field(default_factory=list)
+    protocol = ""
+    intervals = 0
+    error = ""
 
-    def result(self, file: str, line: _NuttcpLine | None = None) -> ToolResult:
+    def ended(self, line: _NuttcpLine | None = None) -> ToolResult:
         """The test's result. ``line``: that of the whole test, if it is there."""
-        reason, detail = self._failure(line)
+        failure = self._failure(line)
         values: dict[str, Value] = {}
-        unread: tuple[str, ...] = ()
-        if line is not None and reason is None:
+        if line is not None and failure == (None, None):
             # netlab has no columns for CPU times, retransmissions and the handshake's round trip.
             seconds = tool_results.bounded(float(line.seconds), 0.0, tool_results.MAX_VALUE / 1e9)
             elapsed = tool_results.measured(elapsed_ns=tool_results.in_ns(seconds))
@@ -73,19 +69,13 @@ class _NuttcpPart:
             values = throughput(line.mbit_per_s) | elapsed | counts
             if not counts and line.losses is not None:
                 lost = f"{line.losses} lost of {line.packets} messages"
-                unread = (f"{lost} are left out: this cannot be",)
-        return ToolResult(
-            file=file,
-            settings={"protocol": self.protocol} if self.protocol else {},
-            values=values,
-            reason=reason,
-            detail=detail,
-            unread=unread,
-        )
+                self.unread.append(f"{lost} are left out: this cannot be")
+        settings = tool_results.requested(protocol=self.protocol)
+        return self.result(settings, values, failure)
 
-    def _failure(self, line: _NuttcpLine | None) -> tuple[str | None, str | None]:
-        if self.errors:
-            return tool_results.reason_of_error(self.errors[0], _REASONS), self.errors[0]
+    def _failure(self, line: _NuttcpLine | None) -> Failure:
+        if self.error:
+            return tool_results.failed(self.error, _REASONS)
         if line is None:
             return NOT_RECORDED, "the line of the whole test is missing"
         if not self.protocol:
@@ -101,33 +91,26 @@ class _NuttcpPart:
 def parse_nuttcp(text: str, file: str) -> tuple[ToolResult, ...]:
     """The tests in an output. Raises MatrixError with the place if the text has none."""
     results: list[ToolResult] = []
-    oddities: list[str] = []
-    part = _NuttcpPart()
-    last = text.count("\n") + 1
-    for number, line in lines_of(text, file):
-        figures = _figures(line.rstrip(), is_cut=number == last)
+    output = Output(file, quoted=3)
+    part = _NuttcpPart(file)
+    for line in lines_of(text, file):
+        figures = _figures(line.text.rstrip(), is_cut=line.is_cut)
         if figures is not None:
             part.protocol = figures.protocol or part.protocol
             part.intervals += not figures.is_whole
             if figures.is_whole:
-                results.append(part.result(file, figures))
-                part = _NuttcpPart()
-        elif _ERROR.search(line):
-            part.errors.append(line.strip()[:200])
+                results.append(part.ended(figures))
+                part = _NuttcpPart(file)
+        elif _ERROR.search(line.text):
+            part.error = part.error or line.text.strip()[:200]
         else:
-            oddities.append(f"line {number} is not understood: {line.strip()[:60]!r}")
-    if part.intervals or part.errors:
-        results.append(part.result(file))
-    if not results:
-        number, line = next(lines_of(text, file), (1, ""))
-        sentence = "not an output of nuttcp: no line has a result" if line else "empty"
-        if _VERBOSE.search(text):
-            sentence = "no line has a result: netlab does not read the long form of nuttcp -v"
-        raise fault_at(file, number, len(line) - len(line.lstrip()) + 1, sentence)
-    if (more := len(oddities) - _SHOWN) > 0:
-        oddities[_SHOWN:] = [f"{more} more lines are not understood"]
-    results[-1] = replace(results[-1], unread=(*results[-1].unread, *oddities))
-    return tuple(results)
+            output.leave(line.number, line.text.strip())
+    if part.intervals or part.error:
+        results.append(part.ended())
+    nothing = "not an output of nuttcp: no line has a result"
+    if _VERBOSE.search(text):
+        nothing = "no line has a result: netlab does not read the long form of nuttcp -v"
+    return output.whole_file(results, text, nothing, is_indented=True)
 
 
 def _figures(line: str, *, is_cut: bool) -> _NuttcpLine | None:
@@ -172,9 +155,8 @@ def _protocol(text: str) -> str:
 
 IMPORTER = tool_results.tool_importer(
     parse_nuttcp,
-    """Make a run folder out of what clients of nuttcp printed, and its report.
-
-    FILES are outputs with one line per test, or the same with -fparse, or folders of them. Tests
-    with the same settings are trials of one cell: nuttcp prints neither hosts nor direction.
-    """,
+    "what clients of nuttcp printed",
+    "outputs with one line per test, or the same with -fparse, or folders of them.",
+    trials="Tests with the same settings are trials of one cell: "
+    "nuttcp prints neither hosts nor direction.",
 )

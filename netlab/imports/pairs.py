@@ -6,13 +6,13 @@ machine uses no cable, so it must not be averaged with the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from netlab.errors import UsageError
-from netlab.experiment.hosts import named, role_of
+from netlab.experiment.hosts import named
 from netlab.imports import CommandOption, Importer
 from netlab.imports.common import csv_table
 from netlab.trial.record import Value
@@ -50,30 +50,22 @@ def import_pairs(
     return csv_table.write_run(into, source, cells, records, content={"machines": one_of})
 
 
-def _wrong_host(text: str) -> Iterator[str]:
-    try:
-        role_of(text)
-    except ValueError as error:
-        yield str(error)
-
-
-def _row(_: int, texts: Mapping[str, str]) -> csv_table.PrintedRow:
-    protocol, server, client = (texts[name] for name in ("protocol", "server", "client"))
+def _row(values: Mapping[str, Any]) -> csv_table.PrintedRow:
+    protocol, server, client = (values[name] for name in ("protocol", "server", "client"))
     settings: dict[str, Value] = {"protocol": protocol}
-    if offered := texts.get("offered_mbit_per_s"):  # empty if the sender was not paced
+    if offered := values.get("offered_mbit_per_s"):  # empty if the sender was not paced
         settings["rate_bit_per_s"] = float(Decimal(offered) * 10**6)
-    pairing = named(server, client)
-    cell = csv_table.cell_of(pairing, "stream", settings, [protocol.lower()])
-    return csv_table.PrintedRow(cell, texts["mbit_per_s"], server, client)
+    cell = csv_table.cell_of(named(server, client), "stream", settings, [protocol.lower()])
+    return csv_table.PrintedRow(cell, values["mbit_per_s"], server, client)
 
 
 FORM = csv_table.Form(
     {
-        "protocol": csv_table.wrong_protocol,
-        "offered_mbit_per_s": csv_table.wrong_rate,
-        "client": _wrong_host,
-        "server": _wrong_host,
-        "mbit_per_s": csv_table.wrong_rate,
+        "protocol": csv_table.protocol,
+        "offered_mbit_per_s": csv_table.printed_rate,
+        "client": csv_table.host,
+        "server": csv_table.host,
+        "mbit_per_s": csv_table.printed_rate,
     },
     row=_row,
     key=lambda row: row.cell.key,

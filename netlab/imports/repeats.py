@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from netlab.errors import UsageError
-from netlab.ethernet import TIMESTAMPS_BYTES, Link, mss_of
+from netlab.ethernet import TIMESTAMPS_BYTES, mss_of
 from netlab.imports import CommandOption, Importer
 from netlab.imports.common import csv_table
 from netlab.store.plan import PlannedCell
@@ -48,14 +48,17 @@ def import_repeats(
     *,
     pairing: str = "LL",
     mss_bytes: int | None = None,
+    hops: int | None = None,
     **context: Unpack[csv_table.TableContext],
 ) -> Path:
     """Make the run folder ``into`` out of a table of repeats. ``pairing`` (letters, server first),
-    ``link`` and ``mss_bytes`` are what the document states elsewhere. Raises the errors of
-    ``import_table``.
+    ``link``, ``mss_bytes`` and ``hops`` (routers) are what the document states elsewhere. Raises
+    the errors of ``import_table``.
     """
+    link = context.get("link")
+    if link is not None and hops is not None:
+        context["link"] = link = replace(link, hops=hops)
     source = csv_table.read_source(csv_path, **context)
-    link = source.link
     rows = source.rows(FORM)
     limit = None if link is None else mss_of(link.mtu_bytes, timestamps=False)
     if mss_bytes is not None and limit is not None and not 1 <= mss_bytes <= limit:
@@ -90,43 +93,46 @@ def import_repeats(
     )
 
 
-def _wrong_time(text: str) -> Iterator[str]:
-    faults = list(csv_table.wrong_decimal(text, "seconds")) if text else []
-    yield from faults
-    if text and not faults and not MIN_ELAPSED_S <= Decimal(text) <= MAX_ELAPSED_S:
-        yield (
+def _test(text: str) -> str:
+    if text not in TESTS:
+        raise ValueError(f"{csv_table.shown(text)} is not one of {', '.join(TESTS)}")
+    return text
+
+
+def _time(text: str) -> str:
+    if text and not MIN_ELAPSED_S <= csv_table.decimal_of(text, "seconds") <= MAX_ELAPSED_S:
+        raise ValueError(
             f"{text} s cannot be the time of a test; leave the field empty if the time is unknown"
         )
+    return text
 
 
-def _wrong_loss(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    lost_text, message_count = texts.get("lost_packets", ""), csv_table.whole(texts["messages"])
-    if not lost_text:
+def _wrong_loss(_: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    lost, sent = texts.get("lost_packets"), texts["messages"]
+    if not lost:
         return
     if TESTS.get(texts["test"], ("", "UDP"))[1] != "UDP":
         yield "lost_packets", "TCP delivers everything: leave the field empty"
-    elif (number := csv_table.whole(lost_text)) is None:
-        yield "lost_packets", f"{csv_table.shown(lost_text)} is not a whole number"
-    elif message_count is not None and number > message_count:
-        yield "lost_packets", f"{lost_text} lost, but only {texts['messages']} sent"
+    elif not csv_table.WHOLE.fullmatch(lost):
+        yield "lost_packets", f"{csv_table.shown(lost)} is not a whole number"
+    elif csv_table.WHOLE.fullmatch(sent) and int(lost) > int(sent):
+        yield "lost_packets", f"{lost} lost, but only {sent} sent"
 
 
 FORM = csv_table.Form(
     {
-        "test": lambda text: (
-            () if text in TESTS else [f"{csv_table.shown(text)} is not one of {', '.join(TESTS)}"]
-        ),
-        "message_bytes": lambda text: csv_table.wrong_whole(text, 2**24),
-        "messages": lambda text: csv_table.wrong_whole(text, 10**12),
-        "trial": lambda text: csv_table.wrong_whole(text, MAX_TRIAL),
-        "elapsed_s": _wrong_time,
-        "lost_packets": lambda _: (),
+        "test": _test,
+        "message_bytes": csv_table.whole_to(2**24),
+        "messages": csv_table.whole_to(10**12),
+        "trial": csv_table.whole_to(MAX_TRIAL),
+        "elapsed_s": _time,
+        "lost_packets": str,
     },
-    row=lambda _, texts: Repeat(
-        place=(texts["test"], int(texts["message_bytes"]), int(texts["messages"])),
-        trial=int(texts["trial"]),
-        printed=texts["elapsed_s"],
-        lost_packets=int(texts["lost_packets"]) if texts.get("lost_packets") else None,
+    row=lambda values: Repeat(
+        place=(values["test"], values["message_bytes"], values["messages"]),
+        trial=values["trial"],
+        printed=values["elapsed_s"],
+        lost_packets=int(lost) if (lost := values.get("lost_packets")) else None,
     ),
     key=lambda row: repr((row.place, row.trial)),
     same="the same trial",
@@ -165,12 +171,8 @@ def _systems(pairing: str) -> str:
     return pairing
 
 
-def _read(csv_path: Path, into: Path, *, link: Link, hops: int, **context: Any) -> Path:
-    return import_repeats(csv_path, into, link=replace(link, hops=hops), **context)
-
-
 IMPORTER = Importer(
-    read=_read,
+    read=import_repeats,
     help="""Make a run folder out of a TABLE of repeats with their times, and its report.
 
     The columns of the CSV file: test (tcp_ping, udp_ping, tcp_blast, udp_blast), message_bytes,

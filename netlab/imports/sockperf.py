@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import MAX_LINE_CHARACTERS, NOT_RECORDED, fault_at
-from netlab.imports.common.tool_results import ToolResult
+from netlab.imports.common.tool_results import Failure, Output, ToolResult
 from netlab.trial.record import Value
 
 _WHOLE = "([0-9]{1,12})"
@@ -87,7 +87,7 @@ def parse_sockperf(text: str, file: str) -> tuple[ToolResult, ...]:
         if is_version or (not outputs and line.startswith("sockperf")):
             if len(outputs) == MAX_OUTPUTS:
                 raise fault_at(file, number, 1, f"more than {MAX_OUTPUTS} outputs")
-            outputs.append(_SockperfOutput())
+            outputs.append(_SockperfOutput(file))
         if not outputs or not line:
             continue
         if len(raw) > MAX_LINE_CHARACTERS:
@@ -100,22 +100,21 @@ def parse_sockperf(text: str, file: str) -> tuple[ToolResult, ...]:
             outputs[-1].add(number, line)
     if not outputs:
         raise fault_at(file, 1, 1, "not an output of sockperf: no line begins with its name")
-    return tuple(_result(output, file) for output in outputs)
+    return tuple(map(_result, outputs))
 
 
-class _SockperfOutput:
-    """The parts of one output. ``unread`` has sentences about what is not read."""
+class _SockperfOutput(Output):
+    """The parts of one output."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: str) -> None:
+        super().__init__(file)
         self.parts: dict[str, re.Match[str]] = {}
-        self.percentiles: dict[str, str] = {}
-        self.extremes: dict[str, str] = {}
+        """Name of a line in ``_LINES``, with its share or extreme if it has one → the line."""
         self.addresses = 0
         self.is_server = False
         self.is_answered = False
         """Whether the client waits for answers, which it does not do in throughput mode."""
         self.error = ""
-        self.unread: list[str] = []
         self._is_first_server = True
 
     def add(self, number: int, line: str) -> None:
@@ -145,11 +144,10 @@ class _SockperfOutput:
     def _keep(self, name: str, match: re.Match[str]) -> None:
         """Keep the figures of a line of ``_LINES``, of which the first one of a kind counts."""
         self.addresses += name == "address"
-        table = {"percentile": self.percentiles, "extreme": self.extremes}.get(name)
-        if table is not None:
-            key = f"{Decimal(match[1]).normalize():f}" if name == "percentile" else match[1]
-            if table.setdefault(key, match[2]) != match[2]:
-                self.remark(f"{name} {key} has several values: the first is read")
+        if name in ("percentile", "extreme"):
+            word = f"{Decimal(match[1]).normalize():f}" if name == "percentile" else match[1]
+            if self.parts.setdefault(f"{name} {word}", match)[2] != match[2]:
+                self.remark(f"{name} {word} has several values: the first is read")
         elif self.parts.setdefault(name, match).groups() != match.groups() and name != "address":
             self.remark(f"a second line of this kind is left out: {match[0][:60]!r}")
 
@@ -164,34 +162,25 @@ class _SockperfOutput:
         return (match[group] or "") if match else ""
 
 
-def _result(output: _SockperfOutput, file: str) -> ToolResult:
+def _result(output: _SockperfOutput) -> ToolResult:
     version = output.part("version", 1)
     if not _KNOWN.fullmatch(version):
-        sentence = "is not known: read as far as it is understood"
-        output.remark(f"version {version!r} of sockperf {sentence}")
+        output.remark(f"version {version!r} of sockperf {tool_results.NOT_KNOWN}")
     if output.addresses > 1:
         output.remark(f"the server has {output.addresses} addresses: only the first is named")
     is_throughput = not output.is_answered and "mean" not in output.parts
     settings = {} if output.is_server else _settings(output, is_throughput=is_throughput)
     values = _sender_counts(output) if is_throughput else _round_trips(output)
-    reason, detail = _failure(output, values)
-    return ToolResult(
-        file=file,
-        test="stream" if is_throughput else "round_trip",
-        server=output.part("address", 2),
-        settings=settings,
-        values=values if reason is None else {},
-        reason=reason,
-        detail=detail,
-        unread=tuple(output.unread),
-    )
+    test, server = "stream" if is_throughput else "round_trip", output.part("address", 2)
+    failure = _failure(output, values)
+    return output.result(settings, values, failure, test=test, server=server)
 
 
-def _failure(output: _SockperfOutput, values: Mapping[str, Value]) -> tuple[str | None, str | None]:
+def _failure(output: _SockperfOutput, values: Mapping[str, Value]) -> Failure:
     if output.is_server:
         return NOT_RECORDED, "the output of a server of sockperf has no figures"
     if output.error:
-        return tool_results.reason_of_error(output.error, _REASONS), output.error
+        return tool_results.failed(output.error, _REASONS)
     if "address" not in output.parts:
         return NOT_RECORDED, "sockperf printed no address and protocol of the server"
     if "sent_bit_per_s" in values or "rtt_mean_ns" in values:
@@ -257,23 +246,20 @@ def _round_trips(output: _SockperfOutput) -> dict[str, Value]:
     # sockperf prints half of a round trip as its latency, unless --full-rtt asks for round trips.
     unit_ns = 1000 if output.part("mean", 1) == "rtt" else 2000
     values["rtt_mean_ns"] = float(mean * unit_ns)
-    shares = {column: output.percentiles.get(p) for p, column in tool_results.PERCENTILES.items()}
-    least, most = (output.extremes.get(word) for word in ("MIN", "MAX"))
-    for column, figure in {"rtt_min_ns": least, "rtt_max_ns": most, **shares}.items():
-        if figure is not None:
+    lines = {"rtt_min_ns": "extreme MIN", "rtt_max_ns": "extreme MAX"}
+    lines |= {column: f"percentile {share}" for share, column in tool_results.PERCENTILES.items()}
+    for column, name in lines.items():
+        if figure := output.part(name, 2):
             values[column] = round(Decimal(figure) * unit_ns)
-    if least is None:
+    if "rtt_min_ns" not in values:
         output.remark("the output ends early: it has no shortest latency")
     return values
 
 
 IMPORTER = tool_results.tool_importer(
     parse_sockperf,
-    """Make a run folder out of what clients of sockperf printed, and its report.
-
-    FILES are outputs of sockperf ping-pong, under-load or throughput, or folders of them. sockperf
-    does not print the size of a round trip's message: import tests of different sizes, or with
-    different load, into different folders. Tests with the same settings between the same hosts are
-    trials of one cell.
-    """,
+    "what clients of sockperf printed",
+    "outputs of sockperf ping-pong, under-load or throughput, or folders of them. sockperf "
+    "does not print the size of a round trip's message: import tests of different sizes, or "
+    "with different load, into different folders.",
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from netlab.experiment.cells import Cell
 from netlab.imports import CommandOption, Importer
@@ -49,41 +49,26 @@ def import_table(
     return csv_table.write_run(into, source, [row.cell for row in rows], records, content={})
 
 
-COLUMNS: Mapping[str, csv_table.Wrong] = {
-    "pairing": csv_table.wrong_pairing,
-    "protocol": csv_table.wrong_protocol,
-    "message_bytes": lambda text: csv_table.wrong_whole(
-        text, csv_table.MAX_MESSAGE_BYTES, "number of bytes"
-    ),
-    "socket_buffer_bytes": lambda text: csv_table.wrong_whole(text, 2**31 - 1, "number of bytes"),
-    "mbit_per_s": csv_table.wrong_rate,
+COLUMNS: Mapping[str, csv_table.Read] = {
+    "pairing": csv_table.pairing,
+    "protocol": csv_table.protocol,
+    "message_bytes": csv_table.whole_to(csv_table.MAX_MESSAGE_BYTES, "number of bytes"),
+    "socket_buffer_bytes": csv_table.whole_to(2**31 - 1, "number of bytes"),
+    "mbit_per_s": csv_table.printed_rate,
 }
 
 
-def _row(_: int, texts: Mapping[str, str]) -> csv_table.PrintedRow:
-    protocol = texts["protocol"]
-    sizes = {name: int(texts[name]) for name in ("message_bytes", "socket_buffer_bytes")}
-    setup = Stream(
-        protocol="TCP" if protocol == "TCP" else "UDP",
-        message_bytes=sizes["message_bytes"],
-        socket_buffer_bytes=sizes["socket_buffer_bytes"],
-        duration_s=None,
-    )
-    key = Cell(pairing=texts["pairing"], test="stream", setup=setup).key
-    cell = PlannedCell(key, texts["pairing"], "stream", {"protocol": protocol, **sizes})
-    return csv_table.PrintedRow(cell, texts["mbit_per_s"])
+def _row(values: Mapping[str, Any]) -> csv_table.PrintedRow:
+    names = ("protocol", "message_bytes", "socket_buffer_bytes")
+    settings = {name: values[name] for name in names}
+    setup = Stream(**settings, duration_s=None)
+    key = Cell(pairing=values["pairing"], test="stream", setup=setup).key
+    cell = PlannedCell(key, values["pairing"], "stream", settings)
+    return csv_table.PrintedRow(cell, values["mbit_per_s"])
 
 
 FORM = csv_table.Form(
-    COLUMNS,
-    row=_row,
-    key=lambda row: row.cell.key,
-    across=lambda texts: (
-        ("message_bytes", sentence)
-        for sentence in csv_table.wrong_datagram(
-            texts["protocol"], csv_table.whole(texts["message_bytes"]) or 0
-        )
-    ),
+    COLUMNS, row=_row, key=lambda row: row.cell.key, across=csv_table.wrong_datagram
 )
 
 

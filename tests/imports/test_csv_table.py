@@ -20,11 +20,13 @@ rows = st.tuples(values, values, values)
 spaces = st.text(" \t\xa0", max_size=3)
 
 
+def refused(text: str) -> str:
+    raise ValueError(text)
+
+
 def faults_of(line: str) -> list[Fault]:
     """Of a table's second line, each of whose values is a fault that shows it."""
-    form = Form(
-        dict.fromkeys(NAMES, lambda text: [text]), row=lambda number, _: number, key=lambda _: ""
-    )
+    form = Form(dict.fromkeys(NAMES, refused), row=str)
     with pytest.raises(MatrixError) as caught:
         parse(HEADER + line + "\n", "t.csv", form)
     return caught.value.faults
@@ -106,4 +108,4 @@ def test_a_malformed_csv_line_gives_a_fault_with_its_line_and_column(
 
 def test_a_csv_table_whose_lines_end_in_a_carriage_return_alone_is_refused() -> None:
     with pytest.raises(MatrixError, match=r"^t\.csv:1:5: a carriage return by itself"):
-        parse("a,b,c\r1,2,3\r", "t.csv", Form({}, row=lambda number, _: number, key=str))
+        parse("a,b,c\r1,2,3\r", "t.csv", Form({}, row=str))

@@ -5,7 +5,6 @@ The first line names the columns, in any order; fields may be quoted; LF and CRL
 
 from __future__ import annotations
 
-import csv
 import difflib
 import hashlib
 import json
@@ -14,13 +13,12 @@ import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 from netlab.errors import Fault, MatrixError, UsageError
 from netlab.ethernet import Link
-from netlab.experiment.hosts import LETTERS
+from netlab.experiment.hosts import LETTERS, role_of
 from netlab.results.columns import columns_of
 from netlab.store.files import disk_errors
 from netlab.store.plan import KEY, STATED, Plan, PlannedCell, StatedFacts
@@ -43,27 +41,37 @@ MAX_UDP_BYTES = 65527
 
 _DECIMAL = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
 _WITH_COMMA = re.compile(r"[0-9]+,[0-9]+")
-_WHOLE = re.compile(r"[0-9]{1,12}")
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+WHOLE = re.compile(r"[0-9]{1,12}")
 _FLOW = re.compile(r"\A(?:to_server_)?(?:to_client_)?")
 """The direction at the beginning of a value's name."""
 
 Row = TypeVar("Row")
-Wrong = Callable[[str], Iterable[str]]
+Read = Callable[[str], Value | None]
+"""Converts a text to a value; ``None`` if the text is the word for the host's default. Raises
+ValueError with a sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form(Generic[Row]):
     """The columns of a table, and how a row is read."""
 
-    columns: Mapping[str, Wrong]
-    row: Callable[[int, Mapping[str, str]], Row]
-    """Makes a row from valid values; the first argument is its line, from 1."""
-    key: Callable[[Row], str]
-    """Two rows with the same key are duplicates."""
+    columns: Mapping[str, Read]
+    row: Callable[[Mapping[str, Any]], Row]
+    """Makes a row from valid values."""
+    key: Callable[[Row], str] | None = None
+    """Two rows with the same key are duplicates; ``None``: there are no duplicates."""
     same: str = "the same cell"
     optional: Collection[str] = ()
-    across: Callable[[Mapping[str, str]], Iterable[tuple[str, str]]] = lambda _: ()
-    """Returns the faults that depend on several columns, as pairs of column and sentence."""
+    across: Callable[[Mapping[str, Any], Mapping[str, str]], Iterable[tuple[str, str]]] = (
+        lambda _values, _texts: ()
+    )
+    """Returns the faults that depend on several columns, as pairs of column and sentence. Its
+    arguments: the values of the columns without a fault of their own, and the texts of all."""
+    order: Callable[[Line], dict[str, int]] | None = None
+    """Returns column → index of its field; ``None``: the first line has the columns' names, and no
+    others."""
+    separator: str = ","
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,60 +90,119 @@ def fault_at(file: str, line: int, column: int, sentence: str, name: str = "") -
     return MatrixError([Fault(file, line, column, name, sentence)])
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file, with its place for messages."""
+
+    file: str
+    number: int  # from 1
+    text: str  # without the line's end
+    is_cut: bool = False
+    """Whether no line feed follows the line, so that its last characters may be missing."""
+
+    def fault(self, column: int, sentence: str, name: str = "") -> Fault:
+        """A fault in the line. ``name``: of the column of the table, if there is one."""
+        return Fault(self.file, self.number, column, name, sentence)
+
+    def fields(self, separator: str = ",") -> list[tuple[str, int]]:
+        """The fields as the csv module reads them, without spaces around them, each with the
+        position of its first character, from 1. Raises MatrixError with the place of the first
+        faulty field.
+        """
+        mark = re.escape(separator)
+        fields = []
+        for match in re.finditer(rf'(?:^|{mark})((?:[^{mark}"]|"[^"]*"?)*)', self.text):
+            text = match[1].strip()
+            quoted = _QUOTED.fullmatch(text)
+            if quoted is None and ('"' in text or "\r" in text):
+                lone = "a carriage return by itself; LF or CRLF ends a line"
+                sentence = "the quotes do not match" if '"' in text else lone
+                raise MatrixError([self.fault(match.start(1) + 1, sentence)])
+            position = match.end() - len(match[1].lstrip()) + 1
+            fields.append((quoted[1].replace('""', '"') if quoted else text, position))
+        return fields
+
+
 def parse(text: str, file: str, form: Form[Row]) -> tuple[Row, ...]:
     """The rows of a table's text. Raises MatrixError with every fault, in file order."""
     lines = lines_of(text, file)
-    number, names = next(lines, (1, ""))
-    if not names:
-        columns = ", ".join(form.columns)
-        sentence = f"the file is empty; its first line must name the columns {columns}"
-        raise fault_at(file, 1, 1, sentence)
-    order = _header(names, number, file, tuple(form.columns), form.optional)
+    header = next(lines, Line(file, 1, ""))
+    order = form.order(header) if form.order else _order(header, form)
+    count = len(header.fields(form.separator))
     first_lines: dict[str, int] = {}
-
-    def row_of(number: int, line: str) -> Row:
-        fields = fields_of_row(line, number, file, len(order))
-        texts = {name: fields[place] for name, place in order.items()}
-        wrong = [
-            (name, fault) for name, text in texts.items() for fault in form.columns[name](text)
-        ]
-        if wrong := [*wrong, *form.across(texts)]:
-            columns = starts_of(line)
-            raise MatrixError(
-                [Fault(file, number, columns[order[name]], name, fault) for name, fault in wrong]
-            )
-        row = form.row(number, texts)
-        if (first := first_lines.setdefault(form.key(row), number)) != number:
-            raise fault_at(file, number, 1, f"{form.same} as in line {first}")
-        return row
-
-    return collect_rows(lines, file, row_of)
-
-
-def collect_rows(
-    lines: Iterable[tuple[int, str]], file: str, row_of: Callable[[int, str], Row]
-) -> tuple[Row, ...]:
-    """The rows that ``row_of`` makes of the lines, as pairs of number and text. Raises MatrixError
-    with the faults of all rows, in file order.
-    """
     faults: list[Fault] = []
     rows: list[Row] = []
-    for number, line in lines:
+    for line in lines:
         if len(rows) + len(faults) >= MAX_ROWS:
-            faults.append(Fault(file, number, 1, "", f"more than {MAX_ROWS} rows"))
+            faults.append(line.fault(1, f"more than {MAX_ROWS} rows"))
             break
         try:
-            rows.append(row_of(number, line))
+            row = form.row(_values(line, order, count, form))
+            key = form.key(row) if form.key else f"{line.number}"
+            if (first := first_lines.setdefault(key, line.number)) == line.number:
+                rows.append(row)
+            else:
+                faults.append(line.fault(1, f"{form.same} as in line {first}"))
         except MatrixError as error:
             faults += error.faults
         if len(faults) >= MAX_FAULTS:
-            faults.append(Fault(file, number, 1, "", f"{len(faults)} faults; reading stopped here"))
+            faults.append(line.fault(1, f"{len(faults)} faults; reading stopped here"))
             break
     if not rows and not faults:
         faults.append(Fault(file, 1, 1, "", "no rows below the column names"))
     if faults:
         raise MatrixError(faults)
     return tuple(rows)
+
+
+def _order(header: Line, form: Form[Row]) -> dict[str, int]:
+    """Column name → its index."""
+    if not header.text:
+        columns = ", ".join(form.columns)
+        sentence = f"the file is empty; its first line must name the columns {columns}"
+        raise MatrixError([header.fault(1, sentence)])
+    faults: list[Fault] = []
+    order: dict[str, int] = {}
+    for index, (name, column) in enumerate(header.fields()):
+        if name in order:
+            faults.append(header.fault(column, "this column is given twice", name))
+        elif name not in form.columns:
+            close = difflib.get_close_matches(name, form.columns, 1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            excerpt = name[:40] or "an empty name"
+            faults.append(header.fault(column, f"no such column: {excerpt}{hint}"))
+        else:
+            order[name] = index
+    absent = [name for name in form.columns if name not in order and name not in form.optional]
+    if absent:
+        message = f"missing: {', '.join(absent)}; columns are separated by commas"
+        faults.append(header.fault(len(header.text) + 1, message))
+    if faults:
+        raise MatrixError(faults)
+    return order
+
+
+def _values(line: Line, order: Mapping[str, int], count: int, form: Form[Row]) -> dict[str, Any]:
+    """The values of a row. Raises MatrixError with every fault of the row, or if it has fewer or
+    more fields than the ``count`` of columns.
+    """
+    fields = line.fields(form.separator)
+    if len(fields) != count:
+        message = f"{len(fields)} values for {count} columns"
+        if len(fields) == count + 1 and all(text.isdigit() for text, _ in fields[-2:]):
+            message += "; write a decimal point, not a comma"
+        raise MatrixError([line.fault(fields[-1][1], message)])
+    texts = {name: fields[index][0] for name, index in order.items()}
+    values: dict[str, Any] = {}
+    wrong: list[tuple[str, str]] = []
+    for name, text in texts.items():
+        try:
+            values[name] = form.columns[name](text)
+        except ValueError as error:
+            wrong.append((name, str(error)))
+    if wrong := [*wrong, *form.across(values, texts)]:
+        raise MatrixError([line.fault(fields[order[name]][1], it, name) for name, it in wrong])
+    return values
 
 
 def read_table(path: Path) -> bytes:
@@ -167,91 +234,16 @@ def text_of(data: bytes, file: str) -> str:
         raise fault_at(file, line, column, sentence) from None
 
 
-def lines_of(text: str, file: str) -> Iterator[tuple[int, str]]:
-    """The lines that are not empty, with their numbers from 1. Only LF and CRLF end a line."""
-    for number, line in enumerate(text.split("\n"), start=1):
+def lines_of(text: str, file: str) -> Iterator[Line]:
+    """The lines that are not empty. Only LF and CRLF end a line."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
         stripped = line.removesuffix("\r")
         if len(stripped) > MAX_LINE_CHARACTERS:
             message = f"longer than {MAX_LINE_CHARACTERS} characters"
             raise fault_at(file, number, MAX_LINE_CHARACTERS + 1, message)
         if stripped.strip():
-            yield number, stripped
-
-
-@cache
-def _as_written(separator: str) -> re.Pattern[str]:
-    """Finds a line's fields as written, as the csv module does not say where a fault is."""
-    mark = re.escape(separator)
-    return re.compile(rf'(?:^|{mark})((?:[^{mark}"]|"[^"]*"?)*)')
-
-
-def _read(text: str, separator: str) -> list[str] | None:
-    """A text's fields as csv reads them, without spaces around them; ``None``: no valid CSV."""
-    fields = [match[1].strip() for match in _as_written(separator).finditer(text)]
-    if any('"' in field and field[0] != '"' for field in fields):
-        return None  # csv would read these quotes as text
-    try:
-        rows = csv.reader([separator.join(fields)], delimiter=separator, strict=True)
-        return next(rows, [])
-    except csv.Error:
-        return None
-
-
-def fields_of(line: str, number: int, file: str, separator: str = ",") -> list[str]:
-    """The fields of a line. Raises MatrixError with the place of the first faulty field."""
-    fields = _read(line, separator)
-    if fields is None:
-        written = _as_written(separator).finditer(line)
-        wrong = next(match for match in written if _read(match[1], separator) is None)
-        lone = "a carriage return by itself; LF or CRLF ends a line"
-        message = "the quotes do not match" if '"' in wrong[1] else lone
-        raise fault_at(file, number, wrong.start(1) + 1, message)
-    return fields
-
-
-def fields_of_row(
-    line: str, number: int, file: str, column_count: int, separator: str = ","
-) -> list[str]:
-    """The fields of a row. Raises MatrixError if there are fewer or more fields than columns."""
-    fields = fields_of(line, number, file, separator)
-    if len(fields) != column_count:
-        message = f"{len(fields)} values for {column_count} columns"
-        if len(fields) == column_count + 1 and all(text.isdigit() for text in fields[-2:]):
-            message += "; write a decimal point, not a comma"
-        raise fault_at(file, number, starts_of(line, separator)[-1], message)
-    return fields
-
-
-def starts_of(line: str, separator: str = ",") -> list[int]:
-    """The position in the line, from 1, of the first character of each field."""
-    written = _as_written(separator).finditer(line)
-    return [match.end() - len(match[1].lstrip()) + 1 for match in written]
-
-
-def _header(
-    line: str, number: int, file: str, columns: Sequence[str], optional: Collection[str]
-) -> dict[str, int]:
-    """Column name → its index."""
-    faults: list[Fault] = []
-    order: dict[str, int] = {}
-    fields = fields_of(line, number, file)
-    for place, (column, name) in enumerate(zip(starts_of(line), fields, strict=True)):
-        if name in order:
-            faults.append(Fault(file, number, column, name, "this column is given twice"))
-        elif name not in columns:
-            close = difflib.get_close_matches(name, columns, 1)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            excerpt = name[:40] or "an empty name"
-            faults.append(Fault(file, number, column, "", f"no such column: {excerpt}{hint}"))
-        else:
-            order[name] = place
-    absent_columns = [name for name in columns if name not in order and name not in optional]
-    if absent_columns:
-        message = f"missing: {', '.join(absent_columns)}; columns are separated by commas"
-        faults.append(Fault(file, number, len(line) + 1, "", message))
-    if faults:
-        raise MatrixError(faults)
-    return order
+            yield Line(file, number, stripped, number == len(lines))
 
 
 def shown(text: str) -> str:
@@ -259,66 +251,75 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
-def whole(text: str) -> int | None:
-    """A whole number of at most 12 digits; ``None`` if the text is not one."""
-    return int(text) if _WHOLE.fullmatch(text) else None
+def whole_to(most: int, noun: str = "number") -> Callable[[str], int]:
+    """The reader of a whole number from 1 to ``most``."""
+
+    def read(text: str) -> int:
+        if not WHOLE.fullmatch(text) or not 1 <= int(text) <= most:
+            raise ValueError(f"{shown(text)} is not a whole {noun} from 1 to {most}")
+        return int(text)
+
+    return read
 
 
-def wrong_whole(text: str, most: int, noun: str = "number") -> Iterator[str]:
-    """Faults of a whole number from 1 to ``most``."""
-    if not 1 <= (whole(text) or 0) <= most:
-        yield f"{shown(text)} is not a whole {noun} from 1 to {most}"
-
-
-def wrong_pairing(text: str) -> Iterator[str]:
-    """Faults of a pairing."""
+def pairing(text: str) -> str:
+    """Reads a pairing."""
     if not LETTERS.fullmatch(text):
-        yield f"{shown(text)} is not two capitals, server first, such as WL"
+        raise ValueError(f"{shown(text)} is not two capitals, server first, such as WL")
+    return text
 
 
-def wrong_protocol(text: str) -> Iterator[str]:
-    """Faults of a protocol."""
+def host(text: str) -> str:
+    """Reads the name of a host, with or without a network."""
+    return str(role_of(text))
+
+
+def protocol(text: str) -> str:
+    """Reads a protocol."""
     if text not in ("TCP", "UDP"):
-        yield f"{shown(text)} is neither TCP nor UDP"
+        raise ValueError(f"{shown(text)} is neither TCP nor UDP")
+    return text
 
 
-def wrong_datagram(protocol: str, message_bytes: int) -> Iterator[str]:
-    """Faults of a message size that the protocol cannot carry."""
-    if protocol == "UDP" and MAX_UDP_BYTES < message_bytes <= MAX_MESSAGE_BYTES:
-        yield f"UDP cannot carry {message_bytes} bytes; at most {MAX_UDP_BYTES}"
+def wrong_datagram(
+    values: Mapping[str, Any], _texts: Mapping[str, str], name: str = "message_bytes"
+) -> Iterator[tuple[str, str]]:
+    """The fault, at the column ``name``, of a message size that the protocol cannot carry."""
+    size = values.get("message_bytes") or 0
+    if values.get("protocol") == "UDP" and MAX_UDP_BYTES < size <= MAX_MESSAGE_BYTES:
+        yield name, f"UDP cannot carry {size} bytes; at most {MAX_UDP_BYTES}"
 
 
-def wrong_decimal(text: str, unit: str) -> Iterator[str]:
-    """Faults of a plain decimal number of ``unit``."""
+def decimal_of(text: str, unit: str) -> Decimal:
+    """Reads a plain decimal number of ``unit``."""
     if not _DECIMAL.fullmatch(text):
         hint = "; write a decimal point" if _WITH_COMMA.fullmatch(text) else ""
-        yield f"{shown(text)} is not a plain decimal number of {unit}{hint}"
+        raise ValueError(f"{shown(text)} is not a plain decimal number of {unit}{hint}")
+    return Decimal(text)
 
 
-def wrong_rate(text: str) -> Iterator[str]:
-    """Faults of a printed rate in 10^6 bit/s. An empty text is no fault: nothing was measured."""
-    if not text:
-        return
-    faults = list(wrong_decimal(text, "10^6 bit/s"))
-    yield from faults
-    if not faults and Decimal(text) == 0:
-        yield "0 is not a throughput; leave the field empty if nothing was measured"
-    elif not faults and Decimal(text) > MAX_MBIT_PER_S:
-        yield f"{shown(text)} is more than {MAX_MBIT_PER_S} Mbit/s"
+def printed_rate(text: str) -> str:
+    """Reads a printed rate in 10^6 bit/s, as text. An empty text: nothing was measured."""
+    rate = decimal_of(text, "10^6 bit/s") if text else None
+    if rate == 0:
+        raise ValueError("0 is not a throughput; leave the field empty if nothing was measured")
+    if rate is not None and rate > MAX_MBIT_PER_S:
+        raise ValueError(f"{shown(text)} is more than {MAX_MBIT_PER_S} Mbit/s")
+    return text
 
 
-def throughput(text: str) -> dict[str, Value]:
-    """A printed rate as values of a record: the exact rate, the text, and the size in bit/s of one
-    step in the last digit (for 94.1: 100,000). None for an empty text.
+def throughput(text: str, unit: Decimal = Decimal(10**6)) -> dict[str, Value]:
+    """A rate as printed, in units of so many bit/s, as values of a record: the exact rate, the
+    size in bit/s of one step in the last digit (for 94.1: 100,000), and the text if the unit is
+    10^6 bit/s. None for an empty text.
     """
     if not text:
         return {}
     exact = Decimal(text)
-    step = Decimal(10**6).scaleb(int(exact.as_tuple().exponent))
     return {
-        "throughput_bit_per_s": plain_number(exact * 10**6),
-        "printed_mbit_per_s": text,
-        "printed_step_bit_per_s": plain_number(step),
+        "throughput_bit_per_s": plain_number(exact * unit),
+        **({"printed_mbit_per_s": text} if unit == 10**6 else {}),
+        "printed_step_bit_per_s": plain_number(unit.scaleb(int(exact.as_tuple().exponent))),
     }
 
 
@@ -352,11 +353,8 @@ class Source:
 
     path: Path
     data: bytes
-    title: str
-    link: Link | None
-    facts: Path | None
     stated: StatedFacts
-    imported_at: str | None
+    context: TableContext
 
     def rows(self, form: Form[Row]) -> tuple[Row, ...]:
         """The table's rows. Raises MatrixError with every fault, also if it is not UTF-8."""
@@ -369,21 +367,12 @@ def read_source(path: Path, data: bytes | None = None, **context: Unpack[TableCo
     table) or MatrixError (wrong facts).
     """
     data = read_table(path) if data is None else data
-    facts = context.get("facts")
-    statements = StatedFacts()
-    if facts is not None:
+    stated = StatedFacts()
+    if facts := context.get("facts"):
         from netlab.imports.common.facts_file import read_stated
 
-        statements = read_stated(facts)
-    return Source(
-        path=path,
-        data=data,
-        title=context.get("title") or path.stem,
-        link=context.get("link"),
-        facts=facts,
-        stated=statements,
-        imported_at=context.get("imported_at"),
-    )
+        stated = read_stated(facts)
+    return Source(path=path, data=data, stated=stated, context=context)
 
 
 def write_run(
@@ -407,20 +396,21 @@ def write_run(
         if unknown := [name for name in given if _FLOW.sub("", name) not in known_columns]:
             raise ValueError(f"{record.cell}: no column of netlab.results.columns: {unknown}")
     plan = _plan(source, tuple(cells), content, repeats)
+    facts_file = source.context.get("facts")
     pairings = list(dict.fromkeys(cell.pairing for cell in plan.cells))
     for stranger in source.stated.strangers(pairings):
         names = ", ".join(pairings)
         raise UsageError(
-            f"{source.facts}: {source.path.name} has no pairing {stranger!r}; its pairings: {names}"
+            f"{facts_file}: {source.path.name} has no pairing {stranger!r}; its pairings: {names}"
         )
     # The run folder may be created in the folder of the table and of the facts file.
-    files = [file for file in (source.path, source.facts) if file is not None]
+    files = [file for file in (source.path, facts_file) if file is not None]
     beside = {file.name for file in files if file.parent.resolve() == into.resolve()}
     with RunFolder.open_for_writing(
         into,
         plan,
         neighbours=frozenset(beside),
-        clock=lambda: source.imported_at or utc_now(),
+        clock=lambda: source.context.get("imported_at") or utc_now(),
         run_id=plan.content_hash[:16],
     ) as run:
         noted = {note.data.get("host") for note in run.notes if note.kind == "facts"}
@@ -479,18 +469,18 @@ def _plan(
 ) -> Plan:
     table = {"sha256": hashlib.sha256(source.data).hexdigest()}
     document: dict[str, Any] = {"table": table, **content}
-    if (link := source.link) is not None:
+    if (link := source.context.get("link")) is not None:
         document["link"] = {name: it for name, it in link.content().items() if name != "vlan"}
     if source.stated != StatedFacts():
         document[KEY] = source.stated.data()
     # Normalise to what reading the file gives: tuples become lists.
     text = json.dumps(document, sort_keys=True)
     return Plan(
-        title=source.title,
+        title=source.context.get("title") or source.path.stem,
         content=json.loads(text),
         content_hash=hashlib.sha256(text.encode()).hexdigest(),
         matrix_text="",
-        link=source.link,
+        link=link,
         cells=cells,
         repeats=repeats,
         source=source.path.name,

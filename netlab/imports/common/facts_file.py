@@ -20,10 +20,7 @@ def _seconds(value: Any) -> Any:
 
 Text = Annotated[str, Field(min_length=1, max_length=1000)]
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, le=1e7)]
-PairingNames = Annotated[
-    tuple[Text, ...],
-    BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
-]
+PairingNames = Annotated[tuple[Text, ...], Field(strict=False)]  # YAML has lists
 
 
 class DurationModel(Section):

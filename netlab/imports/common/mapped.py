@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,28 +21,17 @@ TESTS = Literal["stream", "round_trip", "connect"]
 
 
 @dataclass(frozen=True, slots=True)
-class MappedColumn:
-    """A column of the table that netlab reads."""
-
-    name: str
-    heading: str  # heading of the column in the table, without surrounding spaces
-    unit: str
-    """Unit of the numbers that have no unit of their own in the table; empty if the column has no
-    unit."""
-    read: tool_results.Read
-
-
-@dataclass(frozen=True, slots=True)
 class ColumnMap:
     """How a table of any form is read."""
 
     content: Mapping[str, Any]  # the file's data, as plain JSON data
     test: str
     separator: str  # one character, between the fields of a row
-    decimal: str  # a decimal point or comma
-    blanks: frozenset[str]
-    """Texts that mean that nothing was measured; the empty text is one of them."""
-    columns: tuple[MappedColumn, ...]
+    headings: Mapping[str, str]
+    """Name of a column in netlab → its heading in the table, without surrounding spaces."""
+    columns: Mapping[str, csv_table.Read]
+    """Name of a column in netlab → the reader of its texts, with ``None`` for those that mean that
+    nothing was measured. Of a throughput: the arguments of ``csv_table.throughput``."""
     constants: Mapping[str, Value]
     """Name of a column in netlab → its value, which is the same in every row."""
 
@@ -84,28 +73,40 @@ class ColumnMapModel(Section):
 
 def read_column_map(path: Path) -> ColumnMap:
     """Read the file. Raises MatrixError with every fault, UsageError if it is not readable."""
+
     document = read_document(path)
     model = validate(document, ColumnMapModel)
     if faults := list(_faults(document, model)):
         raise MatrixError(faults)
-    columns = []
-    for name, column in model.columns.items():
-        unit = column.unit or tool_results.columns_of_test(model.test)[name].unit
-        read = tool_results.text_reader(model.test, name, unit, model.decimal)
-        columns.append(MappedColumn(name, column.heading.strip(), unit, read))
     return ColumnMap(
         content=document.data,
         test=model.test,
         separator="\t" if model.separator == "tab" else model.separator,
-        decimal=model.decimal,
-        blanks=frozenset({"", *model.blank}),
-        columns=tuple(columns),
+        headings={name: column.heading.strip() for name, column in model.columns.items()},
+        columns={name: _reader(model, name, column) for name, column in model.columns.items()},
         constants={
             name: value
             for name, text in model.values.items()
             if (value := tool_results.constant_value(model.test, name, text)) is not None
         },
     )
+
+
+def _reader(model: ColumnMapModel, name: str, column: HeadingModel) -> csv_table.Read:
+    unit = column.unit or tool_results.columns_of_test(model.test)[name].unit
+    known = tool_results.text_reader(model.test, name, unit, model.decimal)
+
+    def read(text: str) -> Any:
+        if text and text not in model.blank:
+            value = known(text)
+            if name == THROUGHPUT:
+                return tool_results.table_number(text, "bit/s", unit, model.decimal)
+            return value
+        if name in (*tool_results.HOSTS, "protocol"):
+            raise ValueError("is blank, but every row needs this value")
+        return None
+
+    return read
 
 
 def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
@@ -118,8 +119,9 @@ def _faults(document: Document, model: ColumnMapModel) -> Iterator[Fault]:
             hint = did_you_mean(name, known_columns) or "; docs/run-folder.md lists them"
             yield document.fault((part, name), message + hint, at_key=True)
     for name, column in model.columns.items():
-        factors = tool_results.FACTORS[known_columns[name].unit] if name in known_columns else {}
-        if name in known_columns and column.unit is not None and column.unit not in factors:
+        known = known_columns.get(name)
+        factors = tool_results.FACTORS[known.unit] if known else {}
+        if known and column.unit not in (None, *factors):
             units = ", ".join(factors) or "none"
             message = f"`{column.unit}` is not a unit of {name}; its units: {units}"
             yield document.fault(("columns", name, "unit"), message)
@@ -155,106 +157,64 @@ THROUGHPUT = "throughput_bit_per_s"
 
 def parse_mapped_table(text: str, file: str, column_map: ColumnMap) -> tuple[ToolResult, ...]:
     """A result for each row. Raises MatrixError with every fault, in file order."""
-    lines = csv_table.lines_of(text, file)
-    number, heading_line = next(lines, (1, ""))
-    headings = csv_table.fields_of(heading_line, number, file, column_map.separator)
-    starts = csv_table.starts_of(heading_line, column_map.separator)
-    indices = _indices(headings, starts, number, file, column_map)
 
-    def result_of(number: int, line: str) -> ToolResult:
-        fields = csv_table.fields_of_row(line, number, file, len(headings), column_map.separator)
-        texts = {name: fields[index] for name, index in indices.items()}
-        values, faults = _values(texts, column_map)
-        if faults:
-            starts = csv_table.starts_of(line, column_map.separator)
-            raise MatrixError(
-                [Fault(file, number, starts[indices[name]], name, fault) for name, fault in faults]
-            )
-        return _result(file, column_map, values, texts)
+    def across(values: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        at = "message_bytes" if "message_bytes" in texts else next(iter(texts))
+        return csv_table.wrong_datagram({**column_map.constants, **values}, texts, at)
 
-    results = csv_table.collect_rows(lines, file, result_of)
-    mapped_headings = {column.heading for column in column_map.columns}
-    unread = [heading for heading in headings if heading and heading not in mapped_headings]
-    if not unread:
-        return results
-    remark = f"columns not read: {', '.join(unread)}"[:500]
-    return (replace(results[0], unread=(remark,)), *results[1:])
+    form = csv_table.Form(
+        column_map.columns,
+        row=partial(_result, file, column_map),
+        across=across,
+        order=partial(_order, column_map=column_map),
+        separator=column_map.separator,
+    )
+    first, *others = csv_table.parse(text, file, form)
+    headings = next(csv_table.lines_of(text, file)).fields(column_map.separator)
+    known = ("", *column_map.headings.values())
+    unread = [heading for heading, _ in headings if heading not in known]
+    if unread:
+        first = replace(first, unread=(f"columns not read: {', '.join(unread)}"[:500],))
+    return (first, *others)
 
 
-def _indices(
-    headings: Sequence[str], starts: Sequence[int], number: int, file: str, column_map: ColumnMap
-) -> dict[str, int]:
+def _order(header: csv_table.Line, column_map: ColumnMap) -> dict[str, int]:
+    """Name of a column in netlab → its index in the table."""
     faults = []
-    found = {}
-    for column in column_map.columns:
-        indices = [index for index, heading in enumerate(headings) if heading == column.heading]
-        if not indices:
-            hint = did_you_mean(column.heading, headings)
-            message = f"no column has the heading `{column.heading[:60]}`{hint}"
-            faults.append(Fault(file, number, 1, column.name, message))
-        elif len(indices) > 1:
-            message = f"{len(indices)} columns have the heading `{column.heading[:60]}`"
-            faults.append(Fault(file, number, starts[indices[1]], column.name, message))
-        else:
-            found[column.name] = indices[0]
+    order = {}
+    fields = header.fields(column_map.separator)
+    for name, heading in column_map.headings.items():
+        indices = [index for index, (text, _) in enumerate(fields) if text == heading]
+        if len(indices) == 1:
+            order[name] = indices[0]
+            continue
+        place = fields[indices[1]][1] if indices else 1
+        words = f"{len(indices)} columns have" if indices else "no column has"
+        hint = "" if indices else did_you_mean(heading, [text for text, _ in fields])
+        faults.append(header.fault(place, f"{words} the heading `{heading[:60]}`{hint}", name))
     if faults:
         raise MatrixError(faults)
-    return found
+    return order
 
 
-def _values(
-    texts: Mapping[str, str], column_map: ColumnMap
-) -> tuple[dict[str, Value], list[tuple[str, str]]]:
-    """The values of a row that are not blank, and the faults as pairs of column and sentence."""
-    values = dict(column_map.constants)
-    faults: list[tuple[str, str]] = []
-    for column in column_map.columns:
-        text = texts[column.name]
-        if text in column_map.blanks:
-            if column.name in (*tool_results.HOSTS, "protocol"):
-                faults.append((column.name, "is blank, but every row needs this value"))
-            continue
-        try:
-            value = column.read(text)
-        except ValueError as error:
-            faults.append((column.name, str(error)))
-            continue
-        if value is not None:
-            values[column.name] = value
-    size = values.get("message_bytes")
-    if isinstance(size, int):
-        sentences = csv_table.wrong_datagram(str(values.get("protocol")), size)
-        at = "message_bytes" if "message_bytes" in texts else column_map.columns[0].name
-        faults += [(at, sentence) for sentence in sentences]
-    return values, faults
-
-
-def _result(
-    file: str, column_map: ColumnMap, values: Mapping[str, Value], texts: Mapping[str, str]
-) -> ToolResult:
+def _result(file: str, column_map: ColumnMap, row: Mapping[str, Any]) -> ToolResult:
+    stated = {name: value for name, value in row.items() if value is not None}
+    values: dict[str, Any] = {**column_map.constants, **stated}
     names = SETUPS[column_map.test].names()
     settings = {name: value for name, value in values.items() if name in names}
     of_record = {*settings, *tool_results.HOSTS, tool_results.TIME}
     measured = {name: value for name, value in values.items() if name not in of_record}
-    is_blank = measured.keys().isdisjoint(texts)
-    column = next((column for column in column_map.columns if column.name == THROUGHPUT), None)
-    if column is not None and texts[THROUGHPUT] not in column_map.blanks:
-        digits, factor = tool_results.table_number(
-            texts[THROUGHPUT], "bit/s", column.unit, column_map.decimal
-        )
-        # One step in the last printed digit.
-        step = factor.scaleb(int(Decimal(digits).as_tuple().exponent))
-        measured["printed_step_bit_per_s"] = csv_table.plain_number(step)
-        if factor == 10**6:
-            measured["printed_mbit_per_s"] = digits
+    is_blank = measured.keys().isdisjoint(stated)
+    if THROUGHPUT in stated:
+        measured |= csv_table.throughput(*stated[THROUGHPUT])
     return ToolResult(
         file=file,
         test=column_map.test,
-        server=str(values.get("server", "")),
-        client=str(values.get("client", "")),
-        pairing=str(values.get("pairing", "")),
+        server=values.get("server", ""),
+        client=values.get("client", ""),
+        pairing=values.get("pairing", ""),
         settings=settings,
         values={} if is_blank else measured,
-        started_at=str(values.get(tool_results.TIME, "")),
+        started_at=values.get(tool_results.TIME, ""),
         reason=csv_table.NOT_RECORDED if is_blank else None,
     )

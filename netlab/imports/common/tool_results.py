@@ -19,13 +19,13 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Unpack, get_args
+from typing import Any, ClassVar, Unpack, get_args
 
 from netlab.errors import UsageError
 from netlab.experiment.hosts import ROLE, named, role_of
 from netlab.imports import CommandOption, Importer
 from netlab.imports.common import csv_table
-from netlab.imports.common.csv_table import shown
+from netlab.imports.common.csv_table import Read, shown
 from netlab.kinds import ROWS, SETUPS
 from netlab.results.columns import columns_of, describe
 from netlab.store.plan import PlannedCell, Remark
@@ -188,24 +188,21 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _merged(results: Iterable[ToolResult]) -> list[ToolResult]:
-    """One result per test. The first of its outputs counts; the others add what it lacks."""
-    tests: dict[str, ToolResult] = {}
-    single: list[ToolResult] = []
+    """One result per test. The first of its outputs counts; the others add what it lacks. Results
+    without an identity come last.
+    """
+    tests: dict[object, ToolResult] = {}
     for result in results:
-        other = tests.get(result.identity)
-        if not result.identity:
-            single.append(result)
-        elif other is None:
-            tests[result.identity] = result
-        else:
+        first = tests.setdefault(result.identity or object(), result)
+        if first is not result:
             tests[result.identity] = replace(
-                other,
-                settings={**result.settings, **other.settings},
-                values={**result.values, **other.values},
-                reason=other.reason and result.reason,
-                unread=(*other.unread, *result.unread),
+                first,
+                settings={**result.settings, **first.settings},
+                values={**result.values, **first.values},
+                reason=first.reason and result.reason,
+                unread=(*first.unread, *result.unread),
             )
-    return [*tests.values(), *single]
+    return sorted(tests.values(), key=lambda result: not result.identity)
 
 
 def _trials(
@@ -229,21 +226,17 @@ def _trials(
         cell = csv_table.cell_of(pairing, result.test, result.settings, words)
         cells.setdefault(cell.key, cell)
         trials[cell.key] += 1
-        values = {} if result.reason else result.values
         record = csv_table.record_of(
-            cell, values, printed="" if result.reason else "yes", server=server, client=client
+            cell,
+            {} if result.reason else result.values,
+            printed="" if result.reason else "yes",
+            trial=trials[cell.key],
+            server=server,
+            client=client,
         )
         if result.reason not in (None, csv_table.NOT_RECORDED):
-            record = replace(record, status=Status.FAILED)
-        records.append(
-            replace(
-                record,
-                trial=trials[cell.key],
-                reason=result.reason,
-                detail=result.detail,
-                started_at=result.started_at,
-            )
-        )
+            record = replace(record, status=Status.FAILED, reason=result.reason)
+        records.append(replace(record, detail=result.detail, started_at=result.started_at))
     return [replace(cell, repeats=trials[key]) for key, cell in cells.items()], records
 
 
@@ -294,10 +287,6 @@ FACTORS: Mapping[str, Mapping[str, Decimal]] = {
 """netlab's unit → unit in a table → how many of netlab's units equal the unit in the table.
 ``MB/s`` is left out, because some people write it for 10^6 byte/s and others for 10^6 bit/s.
 """
-
-Read = Callable[[str], Value | None]
-"""Converts a text to a value; ``None`` if the text is the word for the host's default. Raises
-ValueError with a sentence for the user."""
 
 
 @cache
@@ -408,12 +397,6 @@ def _truth(text: str) -> bool:
     return is_true
 
 
-def _pairing(text: str) -> str:
-    for fault in csv_table.wrong_pairing(text):
-        raise ValueError(fault)
-    return text
-
-
 def _time(text: str) -> str:
     time = utc_of(text)
     if time is None:
@@ -424,8 +407,9 @@ def _time(text: str) -> str:
 
 _READ: Mapping[str, Read] = {
     TIME: _time,
-    "pairing": _pairing,
-    **dict.fromkeys(("server", "client"), lambda text: str(role_of(text))),
+    "pairing": csv_table.pairing,
+    "server": csv_table.host,
+    "client": csv_table.host,
 }
 
 
@@ -435,8 +419,8 @@ _READ: Mapping[str, Read] = {
 def _stated_settings(words: tuple[str, ...]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for word in words:
-        name, equals, text = word.partition("=")
-        if not equals or not text:
+        name, _, text = word.partition("=")
+        if not text:
             raise ValueError(f"{word!r} is not SETTING=VALUE, such as message_bytes=1472")
         if name == "protocol":
             raise ValueError(
@@ -485,14 +469,119 @@ _OPTIONS = (
 
 
 def tool_importer(
-    parse: Parse, explained: str, decode: Callable[[bytes, str], str] = csv_table.text_of
+    parse: Parse,
+    outputs: str,
+    files: str,
+    *,
+    trials: str = "Tests with the same settings between the same hosts are trials of one cell.",
+    decode: Callable[[bytes, str], str] = csv_table.text_of,
 ) -> Importer:
-    """The importer of a tool's outputs. ``explained``: the help of its command."""
+    """The importer of a tool's outputs. Its help says what ``outputs`` and what ``files`` it reads,
+    and which tests are ``trials`` of one cell.
+    """
+    explained = f"Make a run folder out of {outputs}, and its report.\n\nFILES are {files} {trials}"
     read = partial(import_results, parse=parse, decode=decode)
     return Importer(read=read, is_of_files=True, help=explained, options=_OPTIONS)
 
 
 # ---- what the readers of several tools share ----
+
+Failure = tuple[str | None, str | None]
+"""Why there is no result: a reason, and a sentence; twice ``None`` if there is a result."""
+
+NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,12})?")
+NOT_KNOWN = "is not known: read as far as it is understood"
+"""About the version of a tool or of a format."""
+
+
+class Output:
+    """What one output of a tool states. The reader of a tool extends it."""
+
+    fault: ClassVar[str] = "is out of range"
+    """About the text of a number that is left out."""
+
+    def __init__(self, file: str, quoted: int = 5) -> None:
+        self.file = file
+        self._quoted = quoted
+        """At most this many lines that are not understood are quoted; the rest are only counted."""
+        self.fields: dict[str, str] = {}
+        """Name, as the tool prints it → the text of its value."""
+        self.unread: list[str] = []
+        """Sentences about what is not understood."""
+        self._left = 0
+
+    def leave(self, number: int, line: str, reason: str = "is not understood") -> None:
+        """Note a line that is not read, by its number from 1."""
+        self._left += 1
+        if self._left <= self._quoted:
+            self.unread.append(f"line {number} {reason}: {line[:60]!r}")
+
+    def count_left(self) -> None:
+        """Note how many more lines are not understood, if there are more than are quoted."""
+        if (more := self._left - self._quoted) > 0:
+            self.unread.append(f"{more} more lines are not understood")
+
+    def whole_file(
+        self, results: Sequence[ToolResult], text: str, nothing: str, *, is_indented: bool = False
+    ) -> tuple[ToolResult, ...]:
+        """The results of a file, the last one with the sentences about what is not understood.
+        Raises MatrixError with the sentence ``nothing`` if there are none, at the first line, or
+        behind its blanks if the text ``is_indented``.
+        """
+        if not results:
+            first = next(csv_table.lines_of(text, self.file), csv_table.Line(self.file, 1, ""))
+            blanks = len(first.text) - len(first.text.lstrip())
+            column = 1 + blanks * is_indented
+            sentence = nothing if first.text else "empty"
+            raise csv_table.fault_at(self.file, first.number, column, sentence)
+        self.count_left()
+        unread = (*results[-1].unread, *self.unread)
+        return (*results[:-1], replace(results[-1], unread=unread))
+
+    def text(self, name: str) -> str | None:
+        """The text of a field; ``None`` if it is absent, or if it means that there is no value."""
+        return self.fields.get(name)
+
+    def number(self, name: str, most: float = MAX_VALUE, least: float = 0.0) -> Decimal | None:
+        """A number from ``least`` to ``most``; ``None`` if absent, or if it is any other text
+        (noted).
+        """
+        text = self.text(name)
+        if text is None:
+            return None
+        number = Decimal(text) if NUMBER.fullmatch(text) else None
+        if number is None or bounded(float(number), least, most) is None:
+            self.unread.append(f"`{name}` is left out: {text[:40]!r} {self.fault}")
+            return None
+        return number
+
+    def result(
+        self,
+        settings: Mapping[str, Value],
+        values: Mapping[str, Value],
+        failure: Failure,
+        *,
+        test: str = "stream",
+        server: str = "",
+        client: str = "",
+        started_at: str = "",
+        identity: str = "",
+    ) -> ToolResult:
+        """The result of the test, without values if there is a failure."""
+        reason, detail = failure
+        return ToolResult(
+            file=self.file,
+            test=test,
+            server=server,
+            client=client,
+            settings=settings,
+            values={} if reason else values,
+            started_at=started_at,
+            identity=identity,
+            reason=reason,
+            detail=detail,
+            unread=tuple(self.unread),
+        )
 
 
 def bounded(value: Any, least: float = 0.0, most: float = MAX_VALUE) -> float | None:
@@ -520,6 +609,11 @@ def reason_of_error(error: str, reasons: Mapping[str, str]) -> str:
     return next((reason for words, reason in reasons.items() if words in lower), "unknown-error")
 
 
+def failed(error: str, reasons: Mapping[str, str]) -> Failure:
+    """The failure that an error states."""
+    return reason_of_error(error, reasons), error
+
+
 def requested(**settings: Value | None) -> dict[str, Value]:
     """The settings that are stated: tools print 0, or nothing, for what is not set. Only of a
     switch and of a warm-up 0 is a value.
@@ -539,16 +633,15 @@ def in_ns(seconds: float | Decimal | None) -> int | None:
 
 
 def received_messages(
-    packets: float | None, losses: float | None, prefix: str = ""
+    packets: float | None, losses: float | None, flow: str = ""
 ) -> dict[str, Value]:
     """Counts of messages from how many were sent and lost; none if these contradict each other."""
     if packets is None or losses is None or not 0 <= losses <= packets:
         return {}
-    return {
-        f"{prefix}received_messages": int(packets - losses),
-        f"{prefix}lost_messages": int(losses),
-        f"{prefix}sent_messages": int(packets),
-    }
+    received = int(packets - losses)
+    return measured(
+        flow, received_messages=received, lost_messages=int(losses), sent_messages=int(packets)
+    )
 
 
 def time_of_epoch(seconds: float | None) -> str:
