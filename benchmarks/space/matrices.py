@@ -29,6 +29,8 @@ SENDER_CPU, RECEIVER_CPU = 1, 0
 PINNED = {"client_cpu": SENDER_CPU, "server_cpu": RECEIVER_CPU}
 TIMEOUT = "100ms"
 """When a request is lost: some round trips of the longest path."""
+BELOW_LIMITS, ABOVE_LINK = 0.4, 1.2
+"""Offered rates of a mixture, as shares of the cable's rate."""
 FAST_ENOUGH = 0.7
 """Where copies are made, what is offered leaves room for them, as a share of the cable's rate."""
 
@@ -105,7 +107,8 @@ def stand_of(row: Row, words: Words, chance: random.Random) -> Stand:
         tests=(test,),
         repeats=1 if test["test"] in ("throughput_search", "latency_under_load") else repeats,
         seconds=1.0 if begins or slow or words.when in ("periodic", "bursts") else 0.6,
-        warm_up_s=0.0 if begins else 1.0 if slow else 0.2,
+        # A server counts the requests of a warm-up, too.
+        warm_up_s=0.0 if begins or test["test"] == "round_trip" else 1.0 if slow else 0.2,
         acts_on=acts_on,
     )
 
@@ -179,8 +182,8 @@ def _protocol(row: Row, words: Words, trips: bool, chance: random.Random) -> Any
         return "UDP"
     if words.what in ("drops", "corruption") or row.name == "device rate":
         return "UDP"
-    if words.which in ("port",) and words.what in ("order", "copies"):
-        return "TCP"
+    if words.which == "port" and words.what in ("order", "copies"):
+        return "UDP"  # TCP's counters are those of the first stream
     both = ["TCP", "UDP"] if words.which == "all" and not trips else []
     return chance.choice([*("TCP", "UDP"), *([both] if both else [])])
 
@@ -266,9 +269,14 @@ def _without_cause(test: Mapping[str, Any], beyond: bool) -> dict[str, Any]:
 
 
 def mixed_stand(chance: random.Random) -> Stand:
-    """A lab and matrix for two causes at once: what a lost packet costs adds to any other cost."""
+    """A lab and matrix for two causes at once: what a lost packet costs adds to any other cost.
+
+    One of two offered rates is below every planted limit: what is lost there is lost at any load,
+    as nothing else tells it from a rate.
+    """
     streams = {"streams": 1, "socket_buffer": "64KiB", **PINNED}
-    test = {"test": "stream", "protocol": "UDP", "message_size": 1472, **streams}
+    rates = [round(BELOW_LIMITS * RATES[-1]), round(ABOVE_LINK * RATES[-1])]
+    test = {"test": "stream", "protocol": "UDP", "message_size": 1472, "rate": rates, **streams}
     if chance.random() < 0.3:
         test["ip"] = 6
         test["message_size"] = 1452

@@ -195,10 +195,17 @@ def _cells_and_cost(planned: Planned, words: Words, folder: Path) -> tuple[list[
         return [], None
     stand = planned.stand
     cells = [cell.key for cell in with_it.plan.cells if stand.acts(cell.settings)]
+    return cells, cost_of(planned, words, cells, with_it, without)
+
+
+def cost_of(
+    planned: Planned, words: Words, cells: Sequence[str], with_it: Analysis, without: Analysis
+) -> float | None:
+    """The share that a cause costs in these cells, in its trials; ``None``: not known."""
     selector = selector_of(planned, words)
     reading = _mean(with_it, cells, lambda record: selector(record.trial))
     clean = _mean(without, cells, lambda _: True)
-    return cells, None if reading is None or not clean else 1 - reading / clean
+    return None if reading is None or not clean else 1 - reading / clean
 
 
 def _mean(analysis: Analysis, cells: Sequence[str], wanted: Any) -> float | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.space.draw import planned_from_json
-from benchmarks.space.one_run import CONTROL, RUN
+from benchmarks.space.one_run import CONTROL, RUN, cost_of
 from benchmarks.space.score import Judged, Part, Statement, Truth, judge
 from benchmarks.truths.one_run import MOST_STOLEN, TRUTH
 from netlab.errors import NetlabError
@@ -27,7 +28,7 @@ def judged_runs(into: Path) -> list[Judged]:
 def _judged(path: Path) -> Judged:
     run = _loaded(path.parent / RUN)
     control = _loaded(path.parent / CONTROL)
-    return judge(truth_of(path, run), statements_of(run), statements_of(control))
+    return judge(truth_of(path, run, control), statements_of(run), statements_of(control))
 
 
 def _loaded(folder: Path) -> Analysis | None:
@@ -38,8 +39,8 @@ def _loaded(folder: Path) -> Analysis | None:
         return None
 
 
-def truth_of(path: Path, run: Analysis | None) -> Truth:
-    """What was planted in a run, from its ``truth.json``."""
+def truth_of(path: Path, run: Analysis | None, control: Analysis | None = None) -> Truth:
+    """What was planted in a run, from its ``truth.json``, and what one cause costs each cell."""
     plain = json.loads(path.read_text("utf-8"))
     planned = planned_from_json({name: plain[name] for name in WANTED})
     evidence: Sequence[dict[str, Any]] = plain["evidence"]
@@ -47,6 +48,13 @@ def truth_of(path: Path, run: Analysis | None) -> Truth:
         Part(words, frozenset(seen["cells"]), tuple(seen["shares"].values()), acted=seen["acted"])
         for words, seen in zip(planned.parts, evidence, strict=False)
     )
+    if len(parts) == 1 and run is not None and control is not None:
+        costs = {
+            cell: cost
+            for cell in parts[0].cells
+            if (cost := cost_of(planned, parts[0].words, [cell], run, control)) is not None
+        }
+        parts = (replace(parts[0], costs=costs),)
     if len(parts) < len(planned.parts):  # it failed before anything was planted
         parts = tuple(Part(words, frozenset(), (), acted=False) for words in planned.parts)
     cells = frozenset() if run is None else frozenset(cell.key for cell in run.plan.cells)

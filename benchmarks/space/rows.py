@@ -96,7 +96,10 @@ _PATH = (
         what="delay",
         which=(*KINDS_OF_PACKETS, "fragments"),
         when=(*TIMES, "begin"),
-        follows=patterns("path|path-back:delay|jitter", "sender-socket|receiver-socket:memory"),
+        # Where it sets in, nothing arrives for so long.
+        follows=patterns(
+            "path|path-back:delay|jitter|pause", "sender-socket|receiver-socket:memory"
+        ),
         never=patterns("*:drops", "sender|receiver:*", "sender-queue:*"),
     ),
     _path("jitter", f"{_MOST} fragments", TIMES, "path|path-back:delay|order|pause", "*:drops"),
@@ -127,7 +130,7 @@ _PATH_BACK = (
     _back(
         "delay",
         (*TIMES, "begin"),
-        "path|path-back:delay|jitter sender-socket|receiver-socket:memory",
+        "path|path-back:delay|jitter|pause sender-socket|receiver-socket:memory",
         "*:drops path:rate",
         "sender|receiver|sender-queue:*",
     ),

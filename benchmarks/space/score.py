@@ -6,8 +6,8 @@ What the control run (the same matrix in the same lab, without the cause) says t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from benchmarks.space.draw import Planned
@@ -17,6 +17,7 @@ from benchmarks.space.words import (
     DEFAULTS,
     RECEIVERS,
     SENDERS,
+    UNCOUNTED,
     Words,
     same_place,
     same_time,
@@ -71,6 +72,13 @@ class Part:
     """True answers to how much: of what it acted on, and what it cost."""
     acted: bool = True
     """Whether the planter's own counters, or the cost, show it."""
+    costs: Mapping[str, float] = field(default_factory=dict)
+    """Cell → the share that it cost there."""
+
+    def shares_of(self, cells: frozenset[str]) -> tuple[float, ...]:
+        """True answers to how much, of these cells."""
+        costs = [self.costs[cell] for cell in sorted(cells & self.costs.keys())]
+        return (*self.shares, *([sum(costs) / len(costs)] if costs else []))
 
     @property
     def row(self) -> Row:
@@ -135,7 +143,7 @@ def judge(
 def _healthy(truth: Truth, statements: Sequence[Statement]) -> Judged:
     """A healthy run is false if it warns of anything that its setup does not have."""
     stand = truth.planned.stand
-    is_cpu_true = stand.foreign_cpu or stand.rate_bit_per_s is None
+    is_cpu_true = stand.foreign_cpu or not stand.forwarder  # faster than CPUs may be
     wrong = tuple(
         each
         for each in statements
@@ -182,8 +190,14 @@ def _is_full(statement: Statement, part: Part, truth: Truth) -> bool:
         same_place(part.words, claim.where)
         and _says_hosts(claim, part.words)
         and cells <= part.cells
-        and is_near(claim.share, part.shares)
+        and (is_near(claim.share, part.shares_of(cells)) or _is_uncounted(claim, part, truth))
     )
+
+
+def _is_uncounted(claim: Claim, part: Part, truth: Truth) -> bool:
+    """Whether the claim says no amount, and nothing counts one."""
+    protocols = {str(test.get("protocol")) for test in truth.planned.stand.tests}
+    return claim.share is None and part.words.what in UNCOUNTED and protocols == {"TCP"}
 
 
 def _says_hosts(claim: Claim, words: Words) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from benchmarks.space.rows import ROWS
 from benchmarks.space.score import OUTCOMES, Judged, Outcome
-from benchmarks.space.words import CLASSES, NOT_TOGETHER, OF_MACHINES, UNPLANTABLE, Words
+from benchmarks.space.words import CLASSES, NOT_TOGETHER, OF_MACHINES, UNCOUNTED, UNPLANTABLE, Words
 from benchmarks.stage import Verdict, table
 from benchmarks.truths.score import Share, wilson
 from netlab.findings.claims import WHAT, WHEN, WHERE, WHICH
@@ -198,6 +198,7 @@ def space() -> str:
     lines.append("one class:")
     lines += [f"  {', '.join(sorted(kin.places))}: {kin.why}" for kin in CLASSES]
     for head, reasons in (
+        ("how much is not counted over TCP:", UNCOUNTED),
         ("not planted:", UNPLANTABLE),
         ("never together:", NOT_TOGETHER),
         ("for machines with a kernel of their own:", OF_MACHINES),

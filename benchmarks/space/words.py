@@ -112,6 +112,12 @@ CLASSES = (
 """Classes of places for these things; the last one is of times."""
 
 
+UNCOUNTED: Mapping[str, str] = {
+    "order": "TCP counts how often it saw that segments were overtaken, and not how many were",
+}
+"""Things of which nothing counts how much over TCP → why: there a claim need not say it."""
+
+
 def same_place(planted: Words, said: str) -> bool:
     """Whether a claim's place is the planted one, or cannot be told from it."""
     return said == planted.where or any(
@@ -180,6 +186,9 @@ NOT_TOGETHER: Mapping[str, str] = {
     "fragments, TCP": "TCP makes none",
     "fragments or port, begin": "pieces and parallel streams begin once, within microseconds",
     "pause, always or trials": "a pause has an end",
+    "delay, all packets or acknowledgements, always": (
+        "that is a longer path: nothing in a run says that it was shorter before"
+    ),
     "a host, begin": "a program begins before its first packet: it is over when the window opens",
     "a host, which packets": (
         "a CPU, a socket's memory and a stop concern all of a program's packets"

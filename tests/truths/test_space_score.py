@@ -154,6 +154,20 @@ def test_an_amount_is_right_within_a_tenth(stated: float, near: bool) -> None:
     assert is_near(stated, (0.9, stated))
 
 
+@pytest.mark.parametrize(
+    ("protocol", "what", "result"),
+    [("TCP", "order", "right"), ("UDP", "order", "symptom"), ("TCP", "copies", "symptom")],
+)
+def test_an_amount_that_nothing_counts_need_not_be_said(
+    protocol: str, what: str, result: str
+) -> None:
+    stand = Stand(tests=({"test": "stream", "protocol": protocol},))
+    of_run = truth(Words("path", what, share=0.1), stand=stand)
+    assert judge(
+        of_run, [said(claimed("path", what, "", "", None, "linux-b", "linux-a"))]
+    ).outcome == (result)
+
+
 def test_of_a_mixture_both_causes_are_named_and_the_larger_comes_first() -> None:
     large, small = Words("path", "rate", share=0.4), Words("path", "drops", share=0.1)
     of_large = said(claimed("path", "rate", "", "", 0.4, "linux-b", "linux-a"), rank=1)
