@@ -101,6 +101,9 @@ def wine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
     require("wine")
     prefix = tmp_path_factory.mktemp("wine")
     settings = {"WINEPREFIX": str(prefix), "WINEDEBUG": "-all"}
+    # Without -R some start in a thousand ends at once and silently, where Linux puts its heap in
+    # the way (netlab/lab/state.py).
+    start = ("setarch", "-R", WINE)
 
     def run(*words: str) -> None:
         # What wine leaves running would hold on to our pipes.
@@ -114,12 +117,14 @@ def wine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
             check=False,
         )
 
-    run(WINE, "wineboot", "--init")
-    run(WINE, "reg", "add", r"HKCU\Software\Wine", "/v", "Version", "/d", "win10", "/f")
+    run(*start, "wineboot", "--init")
+    run(*start, "reg", "add", r"HKCU\Software\Wine", "/v", "Version", "/d", "win10", "/f")
     run(WINESERVER, "-k")
     run(WINESERVER, "-p")
-    run(WINE, "cmd", "/c", "exit")  # its services start with the first program, and hold its pipes
-    yield ("env", *(f"{key}={value}" for key, value in settings.items()), WINE)
+    run(
+        *start, "cmd", "/c", "exit"
+    )  # its services start with the first program, and hold its pipes
+    yield ("env", *(f"{key}={value}" for key, value in settings.items()), *start)
     run(WINESERVER, "-k")
     run(WINESERVER, "-w")
     shutil.rmtree(prefix, ignore_errors=True)
