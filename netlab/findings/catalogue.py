@@ -36,7 +36,7 @@ warning("mtu-mismatch/stream",
     advice=_("state the MTU that the path has, or set it"))
 note("small-mss", _("TCP’s segments have at most {small_mss_bytes}, although the system knows a "
         "path MTU of {path_mtu_bytes} bytes: a device clamps the MSS, the other end announces it, "
-        "or longer packets vanish"), figures=("small_mss_bytes", "path_mtu_bytes"),
+        "or longer packets vanish"), figures=("small_mss_bytes", "path_mtu_bytes", "shorter_share"),
     advice=_("send UDP messages that fill a packet: if they arrive, a device clamps the MSS"))
 warning("congestion-differs",
     _("the senders use different congestion controls, which the matrix does not set ({controls})"),
@@ -198,6 +198,8 @@ warning("loss", rule="stream_rules:lost", rank=56,
                 "refused to take more"), rank=57,
             advice=_("lengthen the queue of the sender's interface, or offer a lower rate")),
         "path": value(_("{lost_messages} of {sent_messages} messages lost on the path: both hosts "
+                "count all their drops, and these explain only the other {other_messages}"),
+            _("{lost_messages} of {sent_messages} messages lost on the path: both hosts "
                 "count all their drops, and {those_few}"),
             _("{lost_messages} of {sent_messages} messages lost on the path: both hosts count all "
                 "their drops, and there were none"),
@@ -216,11 +218,21 @@ note("delivery", rule="validity:delivered", rank=79, leads=False,
                 "order"), figures=("reordered_messages", "sent_messages")),
         "copied": value(_("{duplicate_messages} of {sent_messages} messages arrived again"),
             figures=("duplicate_messages", "sent_messages")),
+        "again": value(_("{copied_packets} of {those_segments} arrived again, though TCP sent them "
+                "once"), figures=("copied_packets", "sent_segments")),
+        "overtaken": value(_("{reorderings} times acknowledgements showed that one of "
+                "{those_segments} had overtaken others"),
+            figures=("reorderings", "sent_segments")),
         "twice": value(_("{resent_segments} sent again, but {duplicate_packets} arrived twice: "
                 "packets were reordered (seen {reorderings} times)"),
             _("{resent_segments} sent again, but {duplicate_packets} arrived twice: packets or "
                 "acknowledgements were late, or packets were copied"),
             figures=("duplicate_packets", "retransmissions", "reorderings"))})
+note("way-back", rule="validity:way_back", rank=77, figures=("lost_acknowledgements_share",),
+    advice=_("check the way back: its queue, rate and duplex mode; few losses cost TCP nothing"),
+    values={
+        "lost": value(_("{lost_acknowledgements_share} of the acknowledgements did not arrive")),
+        "copied": value(_("acknowledgements arrived twice"))})
 note("sent-again", _("{segments} sent again: {at_host} dropped {frames_here} {place}"),
     _("{segments} sent again, lost {place}: both hosts count all their drops, and {few_here}"),
     _("{segments} sent again, lost {place}: both hosts count all their drops, and there were none"),
@@ -231,6 +243,11 @@ warning("no-result",
         "trials": value(_("{counted_trials} failed (messages of {of_bytes}): {why}"),
             _("{counted_trials} failed: {why}"), rule="runs:missing", rank=8,
             advice=_("run the matrix again: failed trials are repeated")),
+        "each": value(_("each trial of {cells} of {all_cells} failed (messages of {of_bytes}): "
+                "{why}"),
+            _("each trial of {cells} of {all_cells} failed: {why}"), rank=8,
+            advice=_("another trial will fail, too: look for what stops such messages, such as a "
+                "filter, an MTU, or fragments that are dropped")),
         "cells": value(_("{cells} of {all_cells} have no result (messages of {of_bytes}): {why}"),
             _("{cells} of {all_cells} have no result: {why}"), severity="note", rank=73,
             advice=_("blank cells are not part of any mean"))})

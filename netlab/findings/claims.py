@@ -47,7 +47,8 @@ _KINDS: Mapping[str, str] = {
     "sender-queue drops": "loss-limit/sender-queue loss/queue loss/unsent",
     "receiver-socket drops": "loss-limit/socket loss/socket", "receiver drops": "loss/backlog",
     "host drops": "loss-limit/host loss/interface",
-    "path drops": "loss-limit/path loss/path congestion loss-recovery requests-lost-under-load",
+    "path drops": "loss-limit/path loss/path congestion loss-recovery requests-lost-under-load "
+        "trips/lost-there",
     "path drops  fragments": "fragments-lost",
     "path drops begin": "first-packet-lost",
     " drops": "loss-limit/unknown loss/unknown sent-again",
@@ -60,9 +61,14 @@ _KINDS: Mapping[str, str] = {
     "host rate": "mesh-limit/host", "path rate periodic": "dips/congestion",
     " rate onset": "trend/proved", " rate periodic": "dips/unexplained",
     " rate trials": "first-trial-slower", " jitter": "rtt-outliers",
-    "path corruption": "loss/damaged", "path order": "delivery/reordered",
-    "path copies": "delivery/copied", " length": "small-mss",
-    "path delay": "far-host queue-on-path queue-under-load/standing search-limit/queue",
+    "path corruption": "loss/damaged", "path order": "delivery/reordered delivery/overtaken",
+    "path-back drops": "trips/lost-back way-back/lost",
+    "path-back copies": "trips/copied-back way-back/copied",
+    "path copies": "delivery/copied delivery/again trips/copied-there", " length": "small-mss",
+    "path jitter": "path-jitter",
+    "path delay trials": "longer-path/trials",
+    "path delay": "longer-path/packets longer-path/times far-host "
+        "queue-on-path queue-under-load/standing search-limit/queue",
     "path length": "mtu-mismatch/stream mtu-mismatch/black-hole mtu-mismatch/reported",
     " pause": "interruption/final", " pause trials": "interruption/earlier",
     "host pause": "host-delay/process",
@@ -79,8 +85,22 @@ CLAIMED: Mapping[str, tuple[str, ...]] = {
 }
 """Kind of finding → where, what, when and which packets it claims; empty: it does not say."""
 
-SHARES = ("costs_share", "lost_share", "depth_share", "change_share")
+SHARES = (
+    "costs_share",
+    "lost_share",
+    "depth_share",
+    "change_share",
+    "shorter_share",
+    "odd_share",
+    "lost_acknowledgements_share",
+)
 """Figures of the evidence that are the share which a cause takes; the first known one is used."""
+
+COUNTS: Mapping[str, str] = {
+    **dict.fromkeys(("lost_messages", "reordered_messages", "duplicate_messages"), "sent_messages"),
+    "copied_packets": "sent_segments",
+}
+"""Else a figure of the evidence that counts what a cause concerned → the one that counts all."""
 
 
 Terms = tuple[tuple[str, tuple[Value | None, ...]], ...]

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
-from netlab.ethernet import Link, fragments, ip_version_of
+from netlab.ethernet import Link, fragments, ip_version_of, mss_of
 from netlab.findings import rates
 from netlab.findings import traffic as other_traffic
 from netlab.findings.finding import Conditions, Group, conditions_of
 from netlab.findings.rates import Framing
-from netlab.findings.traffic import CountedWays, OtherTraffic
+from netlab.findings.traffic import CountedWays, OtherTraffic, OwnDrops
 from netlab.results.run import Run
 from netlab.results.tcp_series import TcpSeries, tcp_series_of
 from netlab.stats.histogram import middle_of
@@ -176,27 +176,6 @@ class Losses(DerivedFigures):
         return None if drops is None else max(0, drops - (damaged or 0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnDrops:
-    """Frames that the two hosts of a stream dropped, by place; ``None``: not known."""
-
-    sender_interface: int | None = None
-    sender_queue: int | None = None
-    """Drops in the queue of the sender's interface, including those that send calls reported."""
-    receiver_interface: int | None = None
-    receiver_backlog: int | None = None
-    """Drops in the backlog of the CPUs behind the receiver's interface (softnet)."""
-    sender_backlog: int | None = None
-    """Drops in the backlog at the sender. They cause no loss; they are recorded because they show
-    whether the host counts all drops."""
-    reassembly: int | None = None
-    """Messages that the receiver's system could not reassemble."""
-    damaged: int | None = None
-    """Packets that reached the receiver's system with a wrong checksum."""
-    between_s: float = 0.0
-    """Longest possible time between the two readings of these counters."""
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StreamSample(DerivedFigures):
     """The messages of one direction in one trial that is ok."""
@@ -240,11 +219,15 @@ class StreamSample(DerivedFigures):
     """How many of ``receive_calls`` found no data."""
     acknowledgements = Recorded(WHOLE, "sender_tcp_window_segs_in")
     """Segments that TCP of the sender received, if the test sends one way."""
+    acknowledged = Recorded(WHOLE, "receiver_tcp_window_segs_out")
+    """Segments that TCP of the receiver sent, as above."""
     sent_messages = Recorded(WHOLE, "sent_messages")
     reordered_messages = Recorded(WHOLE, "reordered_messages")
     duplicate_messages = Recorded(WHOLE, "duplicate_messages")
     duplicate_packets = Recorded(_grown, "dsack_dups")
     """Segments that the receiver reported as received twice (DSACK, RFC 2883)."""
+    sent_segments = Recorded(_grown, "data_segs_out")
+    """Segments with data that TCP sent, repeated ones included."""
     reorderings = Recorded(lambda it, name: _grown(it, name) or None, "reord_seen")
     """How often acknowledgements showed TCP that a segment had overtaken others; never 0."""
     congestion = Recorded(TEXT, "sender_congestion")
@@ -287,6 +270,12 @@ class StreamSample(DerivedFigures):
     def paced(self) -> bool:
         """Whether the stream was sent at an offered rate."""
         return self.offered_bit_per_s is not None
+
+    @property
+    def offers_less(self) -> bool:
+        """Whether it was sent at an offered rate that the wire carries, or may carry."""
+        offered, ceiling = self.offered_bit_per_s, self.ceiling_bit_per_s
+        return offered is not None and (ceiling is None or offered < ceiling)
 
     @cached_property
     def congestion_asked(self) -> bool:
@@ -541,6 +530,21 @@ class StreamSample(DerivedFigures):
             between_s=warm_up_s + stages_s + _REQUESTS_S,
         )
 
+    @property
+    def copied_packets(self) -> int | None:
+        """Segments that arrived twice, beyond those that TCP sent twice."""
+        twice, resent = self.duplicate_packets, self.tcp.retransmissions
+        return None if twice is None or resent is None else max(0, twice - resent)
+
+    @property
+    def lost_acknowledgements_share(self) -> float | None:
+        """Share of the acknowledgements that did not arrive; below 0: some arrived twice."""
+        arrived, sent = self.acknowledgements, self.acknowledged
+        spans = [end.window_ns for end in self.ends if end.window_ns and end.judged]
+        if not sent or arrived is None or len(spans) < 2 or self.flow or self.streams > 1:
+            return None
+        return 1 - arrived / spans[0] * spans[1] / sent
+
     # ---- other traffic ---------------------------------------------------------------------------
 
     @cached_property
@@ -630,6 +634,16 @@ class StreamSample(DerivedFigures):
         mss, packet_bytes = framing.payload_bytes, framing.packets[0] - self.link.overhead_bytes
         is_short = packet_bytes < min(path, self.link.mtu_bytes)
         return mss if is_short and window >= _WINDOW_OF_SEGMENTS * mss else None
+
+    @property
+    def shorter_share(self) -> float | None:
+        """By what share these segments are shorter than those that the path carries."""
+        if self.small_mss_bytes is None or self.path_mtu_bytes is None:
+            return None
+        stamps = self.measured.tcp_timestamps is not False
+        version = ip_version_of(self.record.settings)
+        longest = mss_of(self.path_mtu_bytes, ip_version=version, timestamps=stamps)
+        return 1 - self.small_mss_bytes / longest
 
     @cached_property
     def packets_a_message(self) -> int | None:

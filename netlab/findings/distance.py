@@ -14,7 +14,7 @@ from netlab.experiment.matrix import LongPath
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Facts, Finding, Group, Kind, finding
 from netlab.findings.stream_limits import trials_of
-from netlab.findings.stream_rules import placed
+from netlab.findings.stream_rules import OF_LOSSES, placed
 from netlab.messages import Message, _, joined
 from netlab.trial.record import as_whole, grouped
 from netlab.units import format_bytes, format_rate
@@ -295,16 +295,18 @@ def path_loss(samples: Iterable[StreamSample]) -> PathLoss:
             segments = sample.measured.grown("sender", "data_segs_out")
             resent = sample.tcp.retransmissions
             if segments is not None and resent is not None and sample.streams == 1:
-                packets, lost_packets = packets + segments, lost_packets + resent
+                needless = sample.duplicate_packets or 0  # what arrived twice was not lost
+                packets, lost_packets = packets + segments, lost_packets + resent - needless
             continue
         sent, lost = sample.losses.sent, sample.losses.lost
         if sent is None or lost is None or sample.packets_a_message != 1:
             continue
         packets, lost_packets = packets + sent, lost_packets + lost
         if is_gentle(sample):
-            place = placed(sample)
-            if not lost or (place is not None and place.kind is Kind.LOSS_PATH):
-                gentle_packets, gentle_lost = gentle_packets + sent, gentle_lost + lost
+            places = placed(sample)
+            if all(place.kind is not Kind.LOSS_UNKNOWN for place in places):
+                of_path = (p.lost for p in places if OF_LOSSES[p.kind] is Kind.LOSS_LIMIT_PATH)
+                gentle_packets, gentle_lost = gentle_packets + sent, gentle_lost + sum(of_path)
     return PathLoss(
         packets=packets, lost=lost_packets, gentle_packets=gentle_packets, gentle_lost=gentle_lost
     )

@@ -54,6 +54,27 @@ note("comparison",
         "inconclusive": value(_("the comparison with {baseline} is inconclusive (n = {n}; a "
                 "difference of {detectable_share} could have been detected)"), rank=80, leads=False,
             advice=_("more trials show smaller differences"))})
+note("longer-path", rule="path_times:path_times", rank=65,
+    values={
+        "packets": value(_("{what} take at least {longer_trip_ns}, and {other_trip_ns} with other "
+                "packets: the path is longer for these")),
+        "trials": value(_("{what} take at least {longer_trip_ns}, and {other_trip_ns} in the other "
+                "trials: the path was longer then")),
+        "times": value(_("{what} take {longer_trip_ns} on average, and {other_trip_ns} at least, "
+                "with little between: the path is longer some of the time"))},
+    advice=_("look for a detour, or for a queue that others fill"))
+note("path-jitter", _("{what} take {longer_trip_ns} on average, and {other_trip_ns} at least: the "
+        "time on the path varies"), rank=66,
+    advice=_("look for a queue that others fill, or for a radio link on the path"))
+note("trips", rule="path_times:odd_trips", rank=64,
+    values={
+        "lost-there": value(_("{odd_share} of the {what} failed, because their requests did not "
+            "reach {server}")),
+        "lost-back": value(_("{odd_share} of the {what} failed, because answers that {server} sent "
+            "did not arrive")),
+        "copied-there": value(_("{odd_share} of the requests reached {server} twice")),
+        "copied-back": value(_("{odd_share} of the answers that {server} sent arrived twice"))},
+    advice=_("check that direction of the path: a duplex mode, a short queue, errors, or a loop"))
 note("trip-made-of",
     _("a mean time of {mean_trip_ns} consists of {trip_parts}; the rest is {rest_trip_ns}"),
     rule="round_trips:made_of", rank=79, leads=False,

@@ -172,6 +172,10 @@ ARRIVED_SPAN, SPREADS = 0.01, 3
 how many times the difference between the trials of a column it must be; random loss is the same in
 all columns."""
 
+LOST_MORE = 0.05
+"""Minimum share of what a lower offered rate delivers that a full load does not, for a limit of the
+rate: random loss is the same at any load."""
+
 WAITS_ALIKE = 1.5
 """Waits for a CPU count as equal if the longest is at most this many times the shortest."""
 
@@ -226,18 +230,17 @@ def link_limits(judged_streams: Iterable[JudgedStream]) -> tuple[LinkLimit, ...]
             return False
         return sample.streams >= 1 and all(end.judged for end in sample.ends)
 
-    def way_of(stream: JudgedStream) -> tuple[str, str, str]:
-        sample = stream.sample
-        return sample.pairing, sample.sender.host, sample.receiver.host
-
     pairings: dict[str, list[_StoppedWay]] = {}
     some_packets: list[tuple[_StoppedWay, ...]] = []
-    for way, streams in grouped(filter(is_comparable, judged_streams), way_of).items():
+    for way, streams in grouped(
+        filter(is_comparable, judged_streams), stream_limits.way_of
+    ).items():
         stopped_way = _one_way(streams)
         if stopped_way is not None:
             pairings.setdefault(way[0], []).append(stopped_way)
         else:
-            some_packets += [(of_some,) for of_some in _some_packets(streams)]
+            of_some = _some_packets(streams) or _some_trials(streams)
+            some_packets += [(each,) for each in of_some]
     link_limits = []
     every = [alike for stopped_ways in pairings.values() for alike in _alike(stopped_ways)]
     for alike in [*every, *some_packets]:
@@ -249,7 +252,7 @@ def link_limits(judged_streams: Iterable[JudgedStream]) -> tuple[LinkLimit, ...]
 
 def _one_way(all_streams: Sequence[JudgedStream]) -> _StoppedWay | None:
     """The rate that limits the streams of one direction; ``None`` if they show no such rate."""
-    unpaced = [stream for stream in all_streams if not stream.sample.paced]
+    unpaced = [stream for stream in all_streams if not stream.sample.offers_less]
     quiet = [stream for stream in unpaced if _is_open(stream)]
     lossy = [stream for stream in unpaced if stream.kind in _LOSSY]
     for pool in ([*quiet, *lossy], quiet) if lossy else (quiet,):
@@ -297,6 +300,20 @@ def _some_packets(all_streams: Sequence[JudgedStream]) -> Sequence[_StoppedWay]:
         if others and slow:  # other settings that vary with this one would say the same
             return slow
     return ()
+
+
+def _some_trials(all_streams: Sequence[JudgedStream]) -> Sequence[_StoppedWay]:
+    """The rate that limits the same trials of all cells; in each cell another trial is faster by
+    more than ``PASSES``.
+    """
+    slow: list[JudgedStream] = []
+    for streams in grouped(all_streams, lambda stream: stream.sample.cell).values():
+        least = (1 - PASSES) * max(stream.rate_bit_per_s(Accounting.WIRE) for stream in streams)
+        slow += (s for s in streams if s.rate_bit_per_s(Accounting.WIRE) < least)
+    cells = {stream.sample.cell for stream in all_streams}
+    of_trials = grouped(slow, lambda stream: stream.sample.trial).values()
+    stopped_way = _one_way(slow) if all(len(each) == len(cells) for each in of_trials) else None
+    return [] if stopped_way is None else [replace(stopped_way, of_trials=len(all_streams))]
 
 
 def _setting_of(name: str, stream: JudgedStream) -> str:
@@ -396,6 +413,8 @@ def _is_of_rate(fit: RateFit) -> bool:
     lossy = [member for member in fit.members if member.kind in _LOSSY]
     if not lossy:
         return True
+    if all(_is_more_lost(member) for member in lossy):
+        return True
     least = min(member.sample.lost_share or 0 for member in lossy)
     others = [member.sample for member in fit.members if member.kind not in _LOSSY]
     if any(_resent_share(sample) <= LOST_ALONE * least for sample in others):
@@ -407,6 +426,14 @@ def _is_of_rate(fit: RateFit) -> bool:
     middles = [median(column) for column in columns]
     span = 1 - min(middles) / max(middles)
     return fit.ceilings >= CEILINGS and span >= max(ARRIVED_SPAN, SPREADS * spread)
+
+
+def _is_more_lost(stream: JudgedStream) -> bool:
+    """Whether a full load delivers clearly less than what the path loses at any load."""
+    delivered, apart = stream.sample.delivered_share, stream.lost_apart
+    if delivered is None or apart is None:
+        return False
+    return delivered <= (1 - LOST_MORE) * (1 - apart)
 
 
 def _resent_share(sample: StreamSample) -> float:
@@ -511,6 +538,7 @@ def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
     best = {key: _middle(trials) for key, trials in undisturbed.items()}
     judged_alone = [judged(sample, best.get((sample.cell, sample.flow))) for sample in streams]
     judged_streams = _with_packets(_without_vetoed(_without_harmless(judged_alone)))
+    judged_streams = [*stream_limits.with_lost_apart(judged_streams)]
     of_links = link_limits(judged_streams)
     shared = {stream for link_limit in of_links for stream in link_limit.shared}
     placed = {stream for link_limit in of_links for stream in link_limit.members} - shared
@@ -629,8 +657,13 @@ def _grouped(
         cells = grouped(streams, lambda stream: stream.sample.cell)
         kinds: dict[Kind, dict[str, list[StreamSample]]] = {}
         for cell, trials in cells.items():
-            free = [stream for stream in trials if stream not in placed]
-            for kind, showing in _of_cell(free, len(trials)).items():
+            shown = [
+                (kind, stream.sample)
+                for stream in trials
+                if stream not in placed
+                for kind in stream_limits.all_limits(stream.kind, stream.sample)
+            ]
+            for kind, showing in _of_cell(shown, len(trials)).items():
                 kinds.setdefault(kind, {})[cell] = showing
         for kind, of_cells in kinds.items():
             samples = [sample for showing in of_cells.values() for sample in showing]
@@ -641,15 +674,17 @@ def _grouped(
             yield finding(kind, group, (), figures, words, trials_of(samples))
 
 
-def _of_cell(trials: Sequence[JudgedStream], of_trials: int) -> dict[Kind, list[StreamSample]]:
+def _of_cell(
+    shown: Sequence[tuple[Kind | None, StreamSample]], of_trials: int
+) -> dict[Kind, list[StreamSample]]:
     """Kind → the trials of one cell that show it, the most frequent kind first.
 
     If a kind is a warning and at most half of the trials show it, its trials are left out unless
     they are clearly slower than the others.
     """
     kinds = {
-        kind: [stream.sample for stream in streams]
-        for kind, streams in grouped(trials, lambda stream: stream.kind).items()
+        kind: [sample for _kind, sample in pairs]
+        for kind, pairs in grouped(shown, lambda pair: pair[0]).items()
     }
     trials_of_kind: dict[Kind, list[StreamSample]] = {}
     for kind, showing in sorted(kinds.items(), key=lambda item: -len(item[1])):

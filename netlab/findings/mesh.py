@@ -82,14 +82,15 @@ class MeshColumn:
 def columns_of(samples: Iterable[StreamSample]) -> tuple[MeshColumn, ...]:
     """Every column in which at least three hosts have a figure, in the order of the samples.
 
-    Streams within one machine, paced streams and imported streams are left out.
+    Streams within one machine, or with an offered rate that the wire carries, and imports are left
+    out.
     """
     by_key: dict[MeshKey, dict[MeshWay, list[StreamSample]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for sample in samples:
         pair = ends_of(sample)
-        left_out = sample.same_host or sample.paced or sample.imported
+        left_out = sample.same_host or sample.offers_less or sample.imported
         if not left_out and "" not in pair and pair[0] != pair[1]:
             by_key[_key(sample)][pair].append(sample)
     columns = (

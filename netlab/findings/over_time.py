@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise, product
@@ -174,14 +174,14 @@ class _Delay:
     words: Mapping[str, str] = field(default_factory=dict)
 
 
-def delayed_trials(run: Run, link: Link | None) -> Iterator[Finding]:
+def delayed_trials(run: Run, link: Link | None, of_mesh: Collection[str] = ()) -> Iterator[Finding]:
     """Warnings about delayed trials.
 
     They concern processes that did not run for at least 3 % of their window, hosts that lost more
     than 5 % of their CPU time, senders that sent less than requested, and windows in which more
     data arrived than were offered. A flow of a trial has at most one of these warnings. A flow
-    whose data stopped has none, since another finding reports this. Imported tables have no
-    windows.
+    whose data stopped has none, since another finding reports this; nor has a sender to a host, or
+    in a mesh, that another finding calls slow (``of_mesh``: cells). Imports have no windows.
     """
     if run.plan.source is not None:
         return
@@ -196,6 +196,8 @@ def delayed_trials(run: Run, link: Link | None) -> Iterator[Finding]:
                     break
     trials = Counter(r.cell for r in run.latest.values() if r.status is Status.OK)
     for (kind, cell, flow), delayed_trials in by_rule.items():
+        if cell in of_mesh and kind in (Kind.OFF_RATE_HELD, Kind.OFF_RATE_LESS):
+            continue
         worst = max(delayed_trials, key=lambda trial: trial.share)
         words = {**worst.words, **in_trials(len(delayed_trials), trials[cell])}
         yield finding(kind, group_of(worst.record, flow), (cell,), worst.figures, words)
@@ -248,7 +250,8 @@ def _omitted_messages(link: Link | None, record: Record, flow: str) -> _Delay | 
         return None
     sent = 8e9 * (record.message_bytes or 0) * messages / window_ns
     ceiling = ceiling_of(record.settings, record.values, flow, link)
-    if sent >= OFFERED * offered or (ceiling is not None and throughput >= FILLED * ceiling):
+    carried = max(sent, throughput)  # what the wire took
+    if sent >= OFFERED * offered or (ceiling is not None and carried >= FILLED * ceiling):
         return None
     figures = {"sent_bit_per_s": sent, "offered_bit_per_s": offered, "skipped_messages": skipped}
     sent_share, ready_ns = sent / offered, sender.number("run_queue_delay_ns")

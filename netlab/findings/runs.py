@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -54,9 +55,18 @@ def _turned(pairing: str) -> str:
     return named(client, server) if is_by_name(pairing) else client + server
 
 
+_SILENT = frozenset({"no-traffic", "connect-timeout"})
+"""Reasons of trials whose messages do not arrive. If this happens more than once to a cell, and
+never to others of the same blocks, the path stops messages of this cell."""
+
+
 def missing(run: Run) -> Iterator[Finding]:
     """One finding per pairing, protocol and reason: failed trials, cells without any result."""
     with_result = {cell for (cell, _), r in run.latest.items() if r.status is Status.OK}
+    blocks = {trial for (_, trial), r in run.latest.items() if r.status is Status.OK}
+    silent = Counter(
+        r.cell for r in run.latest.values() if r.reason in _SILENT and r.trial in blocks
+    )
     blanks: dict[tuple[Group, Kind, str], list[PlannedCell]] = {}
     cells_of_group: dict[Group, set[str]] = {}
     for cell, _, record in run.stored.trials():
@@ -66,6 +76,8 @@ def missing(run: Run) -> Iterator[Finding]:
         if failed or cell.key not in with_result:
             reason = "not-measured-yet" if record is None else record.reason or "no-reason-given"
             kind = Kind.NO_RESULT_TRIALS if failed else Kind.NO_RESULT_CELLS
+            if silent[cell.key] > 1 and cell.key not in with_result:
+                kind = Kind.NO_RESULT_EACH
             blanks.setdefault((group, kind, reason), []).append(cell)
     for (group, kind, reason), cells in blanks.items():
         keys = tuple(dict.fromkeys(cell.key for cell in cells))

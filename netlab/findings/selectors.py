@@ -6,13 +6,13 @@ cells that send such packets, and in no others.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from netlab.findings.claims import CLAIMED, HOST, SELECTS, SHARES, Claim, Terms
+from netlab.findings.claims import CLAIMED, COUNTS, HOST, SELECTS, SHARES, Claim, Terms
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Kind, conditions_of
+from netlab.findings.round_trips import WHAT
 from netlab.results.run import Run
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Status
@@ -64,12 +64,14 @@ class ClaimMaker:
     def __init__(self, run: Run, samples: Iterable[StreamSample]) -> None:
         measured = {cell for (cell, _), it in run.latest.items() if it.status is Status.OK}
         self._cells = {cell.key: cell for cell in run.plan.cells if cell.key in measured}
-        self._numbers = Counter(cell for cell, _trial in run.latest)
         self._ways: dict[tuple[str, str], set[tuple[str, str]]] = {}
         for sample in samples:
             way = (sample.sender.host, sample.receiver.host)
             for flow in {"", sample.flow}:
                 self._ways.setdefault((sample.cell, flow), set()).add(way)
+        for (cell, _), record in run.latest.items():
+            if record.test in WHAT and record.server and record.client:
+                self._ways.setdefault((cell, ""), set()).add((record.client, record.server))
 
     def with_claims(self, findings: Sequence[Finding]) -> Iterator[Finding]:
         """The findings, each with the cause that it claims, if it claims one.
@@ -106,13 +108,18 @@ class ClaimMaker:
             named = finding.group.host or finding.words.get("at_host") or HOST
             where = {sender: "sender", receiver: "receiver"}.get(named, "")
         packets = [SELECTS[name] for name, _values in terms if name in SELECTS]
-        in_some = 0 < len(finding.trials) < sum(self._numbers[cell] for cell in finding.cells)
-        shares = (finding.evidence.get(name) for name in SHARES)
+        figures = finding.evidence
+        shares = [figures.get(name) for name in SHARES]
+        shares += (
+            figures[part] / figures[whole]
+            for part, whole in COUNTS.items()
+            if part in figures and figures.get(whole)
+        )
         return Claim(
             where=where,
             what=what,
             which=which or (packets[0] if len(packets) == 1 else ""),
-            when=when or ("trials" if in_some else ""),
+            when=when,
             share=next((abs(share) for share in shares if share is not None), None),
             sender=sender,
             receiver=receiver,

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from statistics import median
 
 from netlab.ethernet import above_tolerance
 from netlab.findings import stream_rules as rules
+from netlab.findings.claims import CLAIMED
 from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Finding, Kind, finding, in_trials
 from netlab.findings.rates import Accounting
 from netlab.findings.stream_rules import COSTS, robbed, starved, takes, throttled
-from netlab.findings.traffic import way
+from netlab.findings.traffic import OwnDrops, way
 from netlab.messages import _
 from netlab.trial.record import grouped
 
@@ -116,11 +117,77 @@ def wait_for_cpu(sample: StreamSample) -> Kind | None:
 def cost_of(kind: Kind, sample: StreamSample) -> float:
     """The throughput that a limit of that kind cost the stream, as a share of its ceiling.
 
-    The cost is the part of that kind (``parts_of``), or all of the missing throughput if there is
-    no such part. It is never more than the missing throughput.
+    The cost is the part of that kind (``parts_of``); over UDP what was not sent, or what was lost,
+    at the limit's stage; or else all of the missing throughput. It is never more than this.
     """
-    missing_share = sample.missing_share
-    return min(missing_share, parts_of(sample).get(kind, missing_share))
+    cost = parts_of(sample).get(kind)
+    if cost is None:
+        cost = _cost_at(stage_of(kind), sample)
+    return sample.missing_share if cost is None else min(sample.missing_share, max(0.0, cost))
+
+
+# ---- several limits of one stream ----------------------------------------------------------------
+
+LEAST_COST = 0.05
+"""Minimum cost of a limit beside the first one of a stream, as a share of its ceiling."""
+
+_STAGES = {"sender": "sending", "receiver": "receiving", "path": "path", "device": "path"}
+_OF_STAGES = {"receiving": (Kind.LOSS_LIMIT_SOCKET,), "": (Kind.LOSS_LIMIT_HOST,)}
+_OF_PATH = (Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_UNKNOWN)
+
+
+def stage_of(kind: Kind) -> str:
+    """Where a limit holds back messages: ``sending``, ``path`` or ``receiving``; empty: a host,
+    either end.
+    """
+    where = CLAIMED[kind][0] if kind in CLAIMED else ""
+    return "path" if kind in _OF_PATH else _STAGES.get(where.partition("-")[0], "")
+
+
+def _cost_at(stage: str, sample: StreamSample) -> float | None:
+    """Share of the ceiling that UDP lost at a stage; ``None`` over TCP, or if it is not known."""
+    sent_rate, target = sample.sent_bit_per_s, rules.target_of(sample)
+    if sample.protocol != "UDP" or sent_rate is None or not target or sample.lost_share is None:
+        return None
+    sent_share = min(1.0, sent_rate / target)
+    if stage == "sending":
+        return 1 - sent_share
+    limits = _OF_STAGES.get(stage, _OF_PATH)
+    return sent_share * sum(rules.lost_share_at(sample, limit) for limit in limits)
+
+
+def all_limits(first: Kind | None, sample: StreamSample) -> tuple[Kind | None, ...]:
+    """The first limit of a stream, and over UDP those at other stages that cost enough.
+
+    Messages pass the stages one after the other: what one stage holds back says nothing about the
+    next. So each is judged as if nothing had been lost elsewhere.
+    """
+    if sample.protocol != "UDP" or not sample.losses.sent or first is None:
+        return (first,)
+    more = []
+    own = "none" if first is Kind.NOT_DETERMINED else stage_of(first)
+    for stage, limit in (("sending", None), ("receiving", Kind.LOSS_LIMIT_SOCKET)):
+        if own not in (stage, "") and (_cost_at(stage, sample) or 0.0) >= LEAST_COST:
+            kind = judged(_lost_only(sample, limit)).kind
+            if kind is not None and stage_of(kind) == stage:
+                more.append(kind)
+    if own not in ("path", "") and (_cost_at("path", sample) or 0.0) >= LEAST_COST:
+        more.append(max(_OF_PATH, key=lambda limit: rules.lost_share_at(sample, limit)))
+    return tuple(more) if more and own == "none" else (first, *more)
+
+
+def _lost_only(sample: StreamSample, limit: Kind | None) -> StreamSample:
+    """The stream as if it had lost messages only in the places of this limit (``None``: none)."""
+    losses, sent = sample.losses, sample.losses.sent or 0
+    kept = sent * rules.lost_share_at(sample, limit) if limit else 0.0
+    arrived = sent - (losses.lost or 0)
+    share = kept / (arrived + kept) if kept else 0.0
+    lost_messages = round(share * sent)
+    return sample.but(
+        throughput_bit_per_s=sample.throughput_bit_per_s * (1 - share) * sent / max(1, arrived),
+        losses=losses.but(lost=lost_messages, receive_queue=lost_messages),
+        drops=OwnDrops(**dict.fromkeys(OwnDrops.__slots__, 0)),
+    )
 
 
 FILLED, FILLED_BOTH_WAYS = 0.98, 0.96
@@ -143,6 +210,10 @@ def _of(rule: Callable[[StreamSample], bool]) -> _Rule:
 def _wait(cause: Callable[[StreamEnd], bool], role: str, costly: _Rule) -> _Rule:
     """An end waited for its CPU for this cause, and that cost throughput."""
     return lambda sample, best: cause(getattr(sample, role)) and costly(sample, best)
+
+
+def _lost(limit: Kind) -> _Rule:
+    return lambda sample, _best: rules.lost_at(sample, limit)
 
 
 def _never_idle(sample: StreamSample, best: float | None) -> bool:
@@ -170,13 +241,13 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
     (Kind.OTHER_TRAFFIC, _of(rules.crowded_out)),
     (Kind.BUFFER_LIMIT_SENDER, _of(rules.send_buffer_limited)),
     (Kind.LOSS_LIMIT_SOCKET, _of(rules.receive_queue_drops)),
-    (Kind.LOSS_LIMIT_HOST, lambda it, _best: rules.lost_at(it, *rules.IN_HOSTS)),
+    (Kind.LOSS_LIMIT_HOST, _lost(Kind.LOSS_LIMIT_HOST)),
     (Kind.LOSS_LIMIT_SENDER_QUEUE, _of(rules.sender_queue_drops)),
     (Kind.SATURATED_CORE, _of(rules.core_saturated)),
     # The path is the limit only if no host is.
     (Kind.CONGESTION, _of(rules.congested)),
-    (Kind.LOSS_LIMIT_PATH, lambda it, _best: rules.lost_at(it, Kind.LOSS_PATH)),
-    (Kind.LOSS_LIMIT_UNKNOWN, lambda it, _best: rules.lost_at(it, Kind.LOSS_UNKNOWN)),
+    (Kind.LOSS_LIMIT_PATH, _lost(Kind.LOSS_LIMIT_PATH)),
+    (Kind.LOSS_LIMIT_UNKNOWN, _lost(Kind.LOSS_LIMIT_UNKNOWN)),
     (Kind.CPU_WAIT_RECEIVER_QUOTA, _wait(throttled, "receiver", rules.receiver_shut)),
     (Kind.CPU_WAIT_RECEIVER_PROGRAMS, _wait(starved, "receiver", rules.receiver_shut)),
 )
@@ -213,6 +284,8 @@ class JudgedStream:
     by_shares: bool = False
     """Whether the limit was found by shares only: the waits for a CPU, or the traffic of others,
     are large enough to explain the missing throughput, but their effect is not recorded."""
+    lost_apart: float | None = None
+    """Share of UDP messages that the path loses at any load; ``None``: not known."""
 
     @property
     def is_shared(self) -> bool:
@@ -221,14 +294,39 @@ class JudgedStream:
 
     def rate_bit_per_s(self, accounting: Accounting) -> float:
         """The stream's rate in bit/s while data flowed, in the bytes that the accounting counts.
-        Probable other traffic is included if it is large enough (``is_shared``).
+        Probable other traffic is included if it is large enough (``is_shared``), and what the path
+        loses at any load.
         """
         framing = self.sample.framing
         if framing is None:
             return 0.0
         own = framing.rate_bit_per_s(self.sample.flowing_bit_per_s, accounting)
+        own /= 1 - (self.lost_apart or 0.0)
         others_rate = self.sample.likely_others_share * framing.link_rate_bit_per_s
         return own + (ON_WIRE * others_rate if self.is_shared else 0.0)
+
+
+def way_of(stream: JudgedStream) -> tuple[str, str, str]:
+    """The pairing, and the hosts of sender and receiver."""
+    sample = stream.sample
+    return sample.pairing, sample.sender.host, sample.receiver.host
+
+
+def with_lost_apart(judged_streams: Iterable[JudgedStream]) -> Iterator[JudgedStream]:
+    """Add to streams with loss on the path what those with the lowest offered rate, of the same
+    direction of a pairing, lost at the median.
+    """
+
+    for streams in grouped(judged_streams, way_of).values():
+        gentle = grouped(
+            (s.sample for s in streams if s.sample.protocol == "UDP" and s.sample.offers_less),
+            lambda sample: sample.offered_bit_per_s or 0.0,
+        )
+        shares = [s.lost_share for s in gentle[min(gentle)]] if gentle else []
+        known = [share for share in shares if share is not None]
+        for stream in streams:
+            is_full = stream.kind in _OF_PATH and not stream.sample.offers_less
+            yield replace(stream, lost_apart=median(known)) if known and is_full else stream
 
 
 def judged(sample: StreamSample, best_bit_per_s: float | None = None) -> JudgedStream:
@@ -359,14 +457,19 @@ def words(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, str]:
 
 
 def findings_of(
-    samples: Iterable[StreamSample], kind_of: Callable[[StreamSample], Kind | None]
+    samples: Iterable[StreamSample],
+    kind_of: Callable[[StreamSample], Kind | None],
+    *,
+    in_most: bool = True,
 ) -> Iterator[Finding]:
-    """One finding per group and kind, over the cells where more than half of the trials show it."""
+    """One finding per group and kind, over the cells where more than half of the trials show it;
+    or, if not ``in_most``, over any trials.
+    """
     for group, of_group in grouped(samples, lambda sample: sample.group).items():
         shown: dict[Kind, list[StreamSample]] = {}
         for trials in grouped(of_group, lambda sample: sample.cell).values():
             for kind, showing in grouped(trials, kind_of).items():
-                if kind is not None and 2 * len(showing) > len(trials):
+                if kind is not None and (2 * len(showing) > len(trials) or not in_most):
                     shown.setdefault(kind, []).extend(showing)
         for kind, showing in shown.items():
             yield finding(kind, group, (), evidence(kind, showing), trials=trials_of(showing))

@@ -6,7 +6,7 @@ A condition judges one stream below the wire ceiling; without a value that it ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from netlab.findings.derived import StreamEnd, StreamSample
@@ -42,12 +42,17 @@ each."""
 CLOSED = 0.5
 """Minimum share of the measured time in which a window, or the send buffer, held TCP back."""
 
+HELD, NO_QUEUE = 0.1, 1.25
+"""Minimum share of the time in which a send buffer held TCP back, and maximum ratio of the round
+trip to the shortest one, if that is as long as what is missing."""
+
 LOST_MUCH = 0.2
 """With at least this share of lost messages, loss limits throughput, even if much more throughput
 is missing."""
 
-COVERED = 0.5
-"""Minimum share of the lost messages that counted drops must cover to explain the loss."""
+COVERED, NAMED = 0.5, 0.1
+"""Minimum shares of the lost messages: of those that counted drops must cover to explain the loss,
+and of those that were lost in one of several places, for the place to be named."""
 
 UNREPORTED = 0.1
 """Maximum share of the segments that TCP sent again for which a report that they arrived twice may
@@ -142,14 +147,14 @@ def _as_fast_as(sample: StreamSample, best_bit_per_s: float | None) -> bool:
 def _missing(sample: StreamSample, best_bit_per_s: float | None) -> float:
     """Missing throughput, as a share of the possible throughput; 1 if that is not known."""
     throughput = sample.throughput_bit_per_s
-    target = _target(sample)
+    target = target_of(sample)
     missing_share = 1.0 if target is None else 1 - throughput / target
     if best_bit_per_s is None or best_bit_per_s <= throughput:
         return missing_share
     return min(missing_share, 1 - throughput / best_bit_per_s)
 
 
-def _target(sample: StreamSample) -> float | None:
+def target_of(sample: StreamSample) -> float | None:
     """The ceiling or the offered rate, whichever is lower."""
     rates = (sample.ceiling_bit_per_s, sample.offered_bit_per_s)
     return min((rate for rate in rates if rate), default=None)
@@ -281,7 +286,7 @@ def _may_be_the_senders(sample: StreamSample) -> bool:
 
 def sent_enough(sample: StreamSample) -> bool:
     """Whether a sender over UDP sent what the wire carries, or the whole offered rate."""
-    sent_rate, target = sample.sent_bit_per_s, _target(sample)
+    sent_rate, target = sample.sent_bit_per_s, target_of(sample)
     return sent_rate is not None and target is not None and sent_rate >= SENT_ENOUGH * target
 
 
@@ -306,7 +311,6 @@ UNHANDLED_PER_S = 2
 """Foreign frames per second that Linux may count as dropped by an interface: frames of protocols
 without a handler, such as a switch's own (STP, LLDP)."""
 
-IN_HOSTS = (Kind.LOSS_BACKLOG, Kind.LOSS_INTERFACE, Kind.LOSS_QUEUE)
 _IN_WORDS: Mapping[Kind, Message] = {
     Kind.LOSS_BACKLOG: _("in the backlog of its CPUs"),
     Kind.LOSS_INTERFACE: _("at its interface"),
@@ -318,23 +322,27 @@ _IN_WORDS: Mapping[Kind, Message] = {
 
 @dataclass(frozen=True, slots=True)
 class PlacedLoss:
-    """The place of one stream's loss."""
+    """What one stream lost in one place."""
 
     kind: Kind
     host: str
     """The host of that place; if the place is unknown, the host that does not count all drops."""
     lost: int
-    """Lost messages; over TCP, retransmitted segments."""
+    """Messages lost there; over TCP, retransmitted segments."""
     dropped: int
-    """Frames dropped there; if the place is unknown, all that both hosts dropped."""
+    """Frames dropped there; of the path, and of an unknown place, what no named place dropped."""
+    beside: int = 0
+    """Messages that the stream lost in other places."""
 
 
-def placed(sample: StreamSample) -> PlacedLoss | None:
-    """Where a stream lost messages (over TCP: segments); ``None`` if it lost none."""
+def placed(sample: StreamSample) -> tuple[PlacedLoss, ...]:
+    """The places where a stream lost messages (over TCP: segments), the largest loss first; empty
+    if it lost none.
+    """
     resent = sample.tcp.retransmissions or 0
     losses = sample.losses.lost or resent - (sample.duplicate_packets or 0)
     if losses <= UNREPORTED * resent or sample.imported:
-        return None
+        return ()
     counts, other_way = _counts(sample), sample.losses.other_way
     unhandled = int(UNHANDLED_PER_S * sample.drops.between_s)
     ours = {
@@ -347,26 +355,50 @@ def placed(sample: StreamSample) -> PlacedLoss | None:
         certain[place] = max(0, ours[place] - others)
     # The interface may also count a frame for which the backlog had no room, so only the larger one
     # of the two counts is used.
-    counted_twice = min(certain["backlog"], certain["receiver_interface"])
-    if sum(certain.values()) - counted_twice >= COVERED * losses:
-        place = max(_PLACES, key=certain.__getitem__)
-        kind, role = _PLACES[place]
-        return PlacedLoss(kind, getattr(sample, role).host, losses, certain[place])
-    drops = sum(count or 0 for count in counts.values())
+    in_backlog = certain["backlog"] >= certain["receiver_interface"]
+    once = {**certain, "receiver_interface" if in_backlog else "backlog": 0}
+    # Only a datagram of one packet is lost with the packet that a place drops.
+    single = sample.packets_a_message == 1
+    places = [
+        PlacedLoss(
+            kind,
+            getattr(sample, role).host,
+            min(losses, once[place]) if single else losses,
+            once[place],
+        )
+        for place, (kind, role) in _PLACES.items()
+        if once[place] >= (NAMED if single else COVERED) * losses
+    ]
+    rest = losses - sum(certain.values()) if single else losses
+    if not places or (single and rest >= NAMED * losses):
+        doubtful = sum(ours.values()) - (sum(certain.values()) if single else 0)
+        dropped = sum(count or 0 for count in counts.values()) - sum(it.dropped for it in places)
+        unknown = [_PLACES[place][1] for place, count in counts.items() if count is None]
+        if sample.drops.sender_backlog is None:
+            unknown.append("sender")
+        is_path = not unknown and _is_of_path(sample, rest, dropped, doubtful)
+        kind = Kind.LOSS_PATH if is_path else Kind.LOSS_UNKNOWN
+        host = getattr(sample, unknown[0]).host if unknown else ""
+        places.append(PlacedLoss(kind, host, rest, dropped))
+    if not single:
+        places = [max(places, key=lambda place: place.dropped)]
+    total = sum(place.lost for place in places)
+    apart = (replace(place, beside=total - place.lost) for place in places)
+    return tuple(sorted(apart, key=lambda place: -place.lost))
+
+
+def _is_of_path(sample: StreamSample, lost: int, dropped: int, doubtful: int) -> bool:
+    """Whether the path lost messages that no drop of a host explains. ``doubtful``: drops of hosts
+    that may be of this stream's messages.
+    """
     # Frames that cannot be distinguished from foreign ones may include a few lost messages. If the
     # receiver's interface received extra frames, these may be ours: the host lost them afterwards.
     may_be_ours = sample.likely_others_share >= COVERED * (sample.lost_share or 1.0)
     whole = (
         sample.packets_a_message == 1 or sample.protocol == "TCP" or sample.drops.reassembly == 0
     )
-    clean = not any(ours.values()) and drops < COVERED * losses and whole and not may_be_ours
-    unknown = [_PLACES[place][1] for place, count in counts.items() if count is None]
-    if sample.drops.sender_backlog is None:
-        unknown.append("sender")
-    if clean and not unknown and not sample.same_host:
-        return PlacedLoss(Kind.LOSS_PATH, "", losses, drops)
-    host = getattr(sample, unknown[0]).host if unknown else ""
-    return PlacedLoss(Kind.LOSS_UNKNOWN, host, losses, drops)
+    few = dropped < COVERED * lost and not doubtful
+    return few and whole and not may_be_ours and not sample.same_host
 
 
 def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
@@ -375,9 +407,8 @@ def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """
     losses: list[tuple[StreamSample, PlacedLoss]] = []
     for sample in samples:
-        loss, refused = placed(sample), sample.losses.local
-        if loss is not None:
-            losses.append((sample, loss))
+        refused = sample.losses.local
+        losses += ((sample, loss) for loss in placed(sample))
         if sample.protocol == "UDP" and refused and not sample.imported:
             # The send calls reported an error, and nothing was sent.
             unsent = PlacedLoss(Kind.LOSS_UNSENT, sample.sender.host, refused, refused)
@@ -395,6 +426,7 @@ def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
             sent_counts = [sample.losses.sent or 0 for sample, _loss in there]
             figures["sent_messages"] = sum(sent_counts) if all(sent_counts) else None
             figures["dropped_frames"] = drops
+            figures["other_messages"] = sum(loss.beside for _sample, loss in there) or None
         elif kind in _IN_WORDS:
             words["place"] = _IN_WORDS[kind]
             figures["dropped_here"] = drops
@@ -448,9 +480,17 @@ def window_limited(sample: StreamSample) -> bool:
 
 
 def send_buffer_limited(sample: StreamSample) -> bool:
-    """Whether the send buffer held TCP back: all data that it can hold was in flight."""
-    share = sample.sndbuf_limited_share
-    return _one_stream(sample) and (share or 0) >= CLOSED
+    """Whether the send buffer held TCP back: all data that it can hold was in flight, for half of
+    the time, or for as long as the throughput misses and without a queue.
+    """
+    share, rtt_us, least_us = (
+        sample.sndbuf_limited_share or 0,
+        sample.tcp.rtt_us,
+        sample.tcp.min_rtt_us,
+    )
+    no_queue = rtt_us is not None and least_us is not None and rtt_us <= NO_QUEUE * least_us
+    enough = share >= max(HELD, sample.missing_share) and no_queue and sample.ceiling_bit_per_s
+    return _one_stream(sample) and (share >= CLOSED or bool(enough))
 
 
 def congested(sample: StreamSample) -> bool:
@@ -492,7 +532,9 @@ def is_shared(sample: StreamSample) -> bool:
 def crowded_out(sample: StreamSample) -> bool:
     """Whether the stream and others filled the link, and hosts dropped little."""
     is_filled = sample.filled_by_others is not None
-    return is_filled and not receive_queue_drops(sample) and not lost_at(sample, *IN_HOSTS)
+    return (
+        is_filled and not receive_queue_drops(sample) and not lost_at(sample, Kind.LOSS_LIMIT_HOST)
+    )
 
 
 # ---- what was lost -------------------------------------------------------------------------------
@@ -502,19 +544,38 @@ def receive_queue_drops(sample: StreamSample) -> bool:
     """Whether loss is the limit, and the receiving socket had no room for half of the messages, or
     dropped more of them than any other place.
     """
-    loss, drops = placed(sample) if loses(sample) else None, sample.losses.receive_queue or 0
-    return loss is not None and (loss.kind is Kind.LOSS_SOCKET or drops >= COVERED * loss.lost)
+    places, drops = placed(sample) if loses(sample) else (), sample.losses.receive_queue or 0
+    most = bool(places) and places[0].kind is Kind.LOSS_SOCKET
+    return most or (bool(places) and drops >= COVERED * (sample.losses.lost or 0))
 
 
-def lost_at(sample: StreamSample, *places: Kind) -> bool:
-    """Whether loss in one of these places is the limit, and large enough: at least half of the
+def lost_at(sample: StreamSample, limit: Kind) -> bool:
+    """Whether loss in the places of this limit is the limit, and large enough: at least half of the
     throughput that is missing to the ceiling, or a fifth of all messages, or any loss if the sender
-    sent enough. What was damaged was lost on the path.
+    sent enough.
     """
-    loss = placed(sample) if loses(sample) else None
-    place = Kind.LOSS_PATH if loss and loss.kind is Kind.LOSS_DAMAGED else loss and loss.kind
+    places = placed(sample) if loses(sample) else ()
     most = (sample.lost_share or 0) >= min(LOST_MUCH, COSTS * _missing(sample, None))
-    return place in places and (most or sent_enough(sample))
+    is_there = bool(places) and OF_LOSSES[places[0].kind] is limit
+    return is_there and (most or sent_enough(sample))
+
+
+OF_LOSSES: Mapping[Kind, Kind] = {
+    Kind.LOSS_SOCKET: Kind.LOSS_LIMIT_SOCKET,
+    **dict.fromkeys(
+        (Kind.LOSS_BACKLOG, Kind.LOSS_INTERFACE, Kind.LOSS_QUEUE), Kind.LOSS_LIMIT_HOST
+    ),
+    # What was damaged was lost on the path.
+    **dict.fromkeys((Kind.LOSS_PATH, Kind.LOSS_DAMAGED), Kind.LOSS_LIMIT_PATH),
+    Kind.LOSS_UNKNOWN: Kind.LOSS_LIMIT_UNKNOWN,
+}
+"""Place of a loss → the limit that it is."""
+
+
+def lost_share_at(sample: StreamSample, limit: Kind) -> float:
+    """Share of the messages sent over UDP that were lost in the places of this limit."""
+    there = sum(place.lost for place in placed(sample) if OF_LOSSES[place.kind] is limit)
+    return there / sample.losses.sent if sample.losses.sent else 0.0
 
 
 def sender_queue_drops(sample: StreamSample) -> bool:

@@ -40,6 +40,27 @@ class OtherTraffic:
     own traffic is known only within bounds, so this share may exceed 1."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnDrops:
+    """Frames that the two hosts of a stream dropped, by place; ``None``: not known."""
+
+    sender_interface: int | None = None
+    sender_queue: int | None = None
+    """Drops in the queue of the sender's interface, including those that send calls reported."""
+    receiver_interface: int | None = None
+    receiver_backlog: int | None = None
+    """Drops in the backlog of the CPUs behind the receiver's interface (softnet)."""
+    sender_backlog: int | None = None
+    """Drops in the backlog at the sender. They cause no loss; they are recorded because they show
+    whether the host counts all drops."""
+    reassembly: int | None = None
+    """Messages that the receiver's system could not reassemble."""
+    damaged: int | None = None
+    """Packets that reached the receiver's system with a wrong checksum."""
+    between_s: float = 0.0
+    """Longest possible time between the two readings of these counters."""
+
+
 MOST_OPTIONS_BYTES = 40
 """Maximum length of the options of a TCP header; selective acknowledgements fill what timestamps
 leave."""

@@ -256,6 +256,8 @@ def test_in_a_recorded_run_linux_senders_of_small_tcp_messages_are_limited_by_th
         ("LL TCP 512", "cpu-bound/sender"),
         ("LL UDP 64", "sender-call-rate"),
         ("LL UDP 512", "loss-limit/socket"),
+        # Of 60 % of the ceiling that it sends, the socket loses some.
+        ("LL UDP 512", "sender-call-rate"),
     }
 
 

@@ -100,6 +100,20 @@ def test_failed_trials_are_counted_one_by_one_and_their_cells_once() -> None:
     ]
 
 
+def test_a_cell_of_which_no_message_ever_arrives_though_others_do_will_fail_again() -> None:
+    a, b = cell("a"), cell("b")
+    for reason, kind in (
+        ("no-traffic", Kind.NO_RESULT_EACH),
+        ("connect-timeout", Kind.NO_RESULT_EACH),
+        ("no-peer", Kind.NO_RESULT_TRIALS),
+    ):
+        failed = [not_ok(a, Status.FAILED, reason, trial) for trial in (1, 2)]
+        alone = run_of(plan_of([a], repeats=2), failed)
+        assert [said[0] for said in said_of_missing(alone)] == [Kind.NO_RESULT_TRIALS]
+        beside = run_of(plan_of([a, b], repeats=2), [*failed, ok(b), ok(b, 2)])
+        assert [said[0] for said in said_of_missing(beside)] == [kind]
+
+
 def test_a_failed_trial_without_a_reason_is_reported_as_no_reason_given() -> None:
     a = cell("a")
     for reason in (None, ""):

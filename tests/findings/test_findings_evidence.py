@@ -11,8 +11,9 @@ from made_histograms import of_values, to_pairs
 from made_samples import account_of, changed, end_of, losses_of, sample_of, shown
 
 from netlab.ethernet import Link
-from netlab.findings.derived import OwnDrops, StreamSample, samples
+from netlab.findings.derived import StreamSample, samples
 from netlab.findings.rates import Framing
+from netlab.findings.traffic import OwnDrops
 from netlab.imports.common.csv_table import record_of
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Record, Status, Value

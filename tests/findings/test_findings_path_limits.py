@@ -10,7 +10,6 @@ from made_samples import ACCOUNT, IDLE, NONE_DROPPED, changed, losses_of, tcp, u
 from netlab.findings.derived import StreamSample, TcpAccount
 from netlab.findings.finding import Kind
 from netlab.findings.stream_rules import (
-    IN_HOSTS,
     congested,
     lost_at,
     packet_bound,
@@ -128,8 +127,8 @@ def test_tcp_kept_a_queue_filled_if_the_round_trip_doubled_and_16_frames_stood_i
     ("sent_count", "lost_count", "drop_count", "socket", "path"),
     [
         (4_000, 1_000, 500, True, False),
-        (4_000, 1_000, 499, False, False),
-        (4_000, 1_000, 1, False, False),
+        (4_000, 1_000, 499, False, True),
+        (4_000, 1_000, 1, False, True),
         (4_000, 1_000, 0, False, True),
         (4_000, 1_000, None, False, False),
         (4_000, 200, 200, False, False),
@@ -138,21 +137,26 @@ def test_tcp_kept_a_queue_filled_if_the_round_trip_doubled_and_16_frames_stood_i
         (None, 1_000, 0, False, False),
     ],
 )
-def test_loss_is_in_a_socket_that_dropped_half_of_it_and_on_the_path_without_socket_drops(
+def test_loss_is_in_a_socket_that_dropped_half_of_it_and_else_on_the_path(
     sent_count: int | None, lost_count: int, drop_count: int | None, socket: bool, path: bool
 ) -> None:
     sample = udp(
         losses=losses_of(sent=sent_count, lost=lost_count, receive_queue=drop_count, local=0)
     )
-    assert (receive_queue_drops(sample), lost_at(sample, Kind.LOSS_PATH)) == (socket, path)
+    assert (receive_queue_drops(sample), lost_at(sample, Kind.LOSS_LIMIT_PATH)) == (socket, path)
 
 
-def test_if_loss_occurs_in_two_places_the_place_with_more_drops_is_the_limit() -> None:
-    losses = losses_of(sent=4_000, lost=1_000, receive_queue=300, local=0)
-    sample = udp(losses=losses, drops=changed(NONE_DROPPED, receiver_backlog=250))
-    assert (receive_queue_drops(sample), lost_at(sample, *IN_HOSTS)) == (True, False)
-    sample = changed(sample, drops=changed(NONE_DROPPED, receiver_backlog=350))
-    assert (receive_queue_drops(sample), lost_at(sample, *IN_HOSTS)) == (False, True)
+def test_of_several_places_with_loss_the_one_with_most_is_the_limit() -> None:
+    losses = losses_of(sent=4_000, lost=1_000, receive_queue=450, local=0)
+
+    def limits(drops: int) -> tuple[bool, bool, bool]:
+        sample = udp(losses=losses, drops=changed(NONE_DROPPED, receiver_backlog=drops))
+        of_path, of_host = Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_HOST
+        return receive_queue_drops(sample), lost_at(sample, of_host), lost_at(sample, of_path)
+
+    assert limits(350) == (True, False, False)
+    assert limits(460) == (False, True, False)
+    assert limits(0) == (False, False, True)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from netlab.findings.derived import (
     DerivedFigures,
     Losses,
-    OwnDrops,
     StreamEnd,
     StreamSample,
     TcpAccount,
 )
+from netlab.findings.traffic import OwnDrops
 from netlab.trial.record import FlowValues, Record, Recorded, Status
 
 Thing = TypeVar("Thing")

@@ -307,9 +307,9 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
     "_us": lambda time_us: _time(1000 * time_us),
     "_s": format_seconds,
     "_ppm": lambda ppm: f"{ppm:+.0f} ppm",
-    "packets": lambda count: f"{count:,.0f}",
-    "_messages": lambda count: f"{count:,.0f}",
-    "_frames": lambda count: f"{count:,.0f}",
+    **dict.fromkeys(
+        ("packets", "_messages", "_frames", "_segments", "reorderings"), lambda n: f"{n:,.0f}"
+    ),
     "ratio": lambda ratio: plain_figures(ratio, 2),
     "": lambda number: str(rounded(number, 0)),
 }
@@ -331,6 +331,7 @@ _PAIRS = counted("{number} pair of cells", "{number} pairs of cells", 0)
 _COUNTED: Mapping[str, tuple[str, Message]] = {
     "segments": ("sent_again", _SEGMENTS),
     "resent_segments": ("retransmissions", _SEGMENTS),
+    "those_segments": ("sent_segments", _SEGMENTS),
     "those_frames": ("dropped_frames", _FRAMES),
     "those_few": ("dropped_frames", _FEW_FRAMES),
     "frames_here": ("dropped_here", _FRAMES),

@@ -106,10 +106,13 @@ class RowLimits:
             if sample.ceiling_bit_per_s:
                 own = self._missing.setdefault((sample.cell, sample.flow), {})
                 own[sample.trial] = max(0.0, sample.missing_share)
-        self._kinds: dict[tuple[str, str], list[tuple[Kind, int]]] = {}
+        self._kinds: dict[tuple[str, str], list[tuple[Kind, int, float]]] = {}
+        """(cell, flow) → limits: the kind, the trial, and what share of the ceiling it costs."""
         for finding in run.limits:
+            cost = finding.evidence.get("costs_share", math.inf)
             for cell, trial in finding.trials:
-                self._kinds.setdefault((cell, finding.group.flow), []).append((finding.kind, trial))
+                limits = self._kinds.setdefault((cell, finding.group.flow), [])
+                limits.append((finding.kind, trial, cost))
         self._about: dict[str, list[Finding]] = {}
         for finding in run.findings:
             if finding.kind in _READ:
@@ -123,8 +126,8 @@ class RowLimits:
         for cell, trial in finding.trials:
             for key in {(cell, flow) for flow in PREFIXES} & self._missing.keys():
                 own = self._kinds.setdefault(key, [])
-                if all(number != trial or not _is_named(kind) for kind, number in own):
-                    own.append((Kind.LINK_FAR_BELOW, trial))
+                if all(number != trial or not _is_named(kind) for kind, number, _cost in own):
+                    own.append((Kind.LINK_FAR_BELOW, trial, math.inf))
 
     def of(self, places: Sequence[AnswerCell]) -> RowLimit:
         """The limit that costs most of what the row misses; without one, why it is unknown."""
@@ -173,8 +176,13 @@ class RowLimits:
         for place in places:
             missing = self._missing.get((place.cell, place.flow), {})
             kinds = self._kinds.get((place.cell, place.flow), ())
-            for kind, own in grouped(kinds, lambda pair: pair[0]).items():
-                costs = {trial: missing.get(trial, 0.0) for _kind, trial in own}
+            limits = Counter(trial for _kind, trial, _cost in kinds)
+            for kind, own in grouped(kinds, lambda limit: limit[0]).items():
+                # Of one limit alone it is all that the trial misses.
+                costs = {
+                    trial: min(cost if limits[trial] > 1 else math.inf, missing.get(trial, 0.0))
+                    for _kind, trial, cost in own
+                }
                 rest = [share for trial, share in missing.items() if trial not in costs]
                 # What also the other trials miss has another cause, if they are not fewer.
                 less = mean(rest) if rest and len(rest) >= len(costs) else 0.0

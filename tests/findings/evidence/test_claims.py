@@ -10,11 +10,12 @@ import pytest
 from draws import chance, seeds
 from folders import ROOT
 
-from netlab.findings.analysis import load
+from netlab.findings.analysis import load_cells
 from netlab.findings.catalogue import Kind
 from netlab.findings.claims import CLAIMED, HOST, WHAT, WHEN, WHERE, WHICH, Claim
 from netlab.findings.selectors import common_terms
 from netlab.report.text.findings import findings_json, in_english
+from netlab.results.run import read_checked
 from netlab.store.plan import PlannedCell
 from netlab.trial.record import Value
 
@@ -29,7 +30,13 @@ VALUES: dict[str, tuple[Value | None, ...]] = {
 NO_CAUSE = {
     # About the figure or the run, not about a cause on the path or the hosts.
     *("target/fails", "below-floor", "deviation/cell", "off-time", "off-rate/more"),
-    *("above-wire/rate", "above-wire/tool", "above-wire/either", "no-result/trials"),
+    *(
+        "above-wire/rate",
+        "above-wire/tool",
+        "above-wire/either",
+        "no-result/trials",
+        "no-result/each",
+    ),
     *("queue-under-load/not-full", "search-limit/none", "search-doubt/not-monotone"),
     *("search-doubt/outrun", "socket-buffer/search-capped"),
     *("frame-loss/own-hosts", "back-to-back/own-hosts"),
@@ -91,24 +98,30 @@ def test_claims_are_in_words_of_the_lists_and_a_warning_without_one_is_of_no_cau
 def test_claims_of_a_recorded_run_name_the_direction_and_the_cells_that_alone_are_affected() -> (
     None
 ):
-    run = load(ROOT / "reports" / "lab-report-lab", in_english)
-    (first, *_) = [
-        f for f in run.findings if f.kind is Kind.SENDER_CALL_RATE and f.group.pairing == "WW"
+    folder = ROOT / "reports" / "lab-report-lab"
+    plan = read_checked(folder).plan
+    chosen = [
+        cell.key
+        for cell in plan.cells
+        if (cell.pairing, cell.settings["socket_buffer_bytes"]) == ("LW", 16_384)
     ]
+    run = load_cells(folder, chosen)
+    (first, *_) = [f for f in run.findings if f.kind is Kind.SENDER_CALL_RATE]
     assert first.claim == Claim(
         where="sender",
         what="cpu",
+        which="length",
         share=first.evidence["costs_share"],
-        sender="windows-b",
-        receiver="windows-a",
-        only=(("protocol", ("TCP",)), ("message_bytes", (64, 576))),
+        sender="windows-a",
+        receiver="linux-a",
+        only=(("message_bytes", (64, 576)),),
     )
-    assert first.sentence.endswith("; only with messages of 64, 576 bytes.")
-    plain = next(o for o in json.loads(findings_json(run)) if o["sentence"] == first.sentence)
+    written = in_english(run)(first)
+    assert written.endswith("; only with messages of 64, 576 bytes.")
+    plain = next(o for o in json.loads(findings_json(run)) if o["sentence"] == written)
     assert plain["claim"] == {
-        "where": "sender", "what": "cpu", "share": first.evidence["costs_share"],
-        "sender": "windows-b", "receiver": "windows-a",
-        "only": {"protocol": ["TCP"], "message_bytes": [64, 576]},
+        "where": "sender", "what": "cpu", "which": "length", "share": first.evidence["costs_share"],
+        "sender": "windows-a", "receiver": "linux-a", "only": {"message_bytes": [64, 576]},
     }  # fmt: skip
     words = {f.claim.which for f in run.findings if f.claim}
     assert words <= {"", *WHICH}

@@ -11,8 +11,9 @@ from made_interfaces import cell_of_wire, drawn_wire, record_of_wire
 from made_samples import account_of, losses_of, shown
 
 from netlab.ethernet import Link
-from netlab.findings.derived import OwnDrops, StreamSample, samples
+from netlab.findings.derived import StreamSample, samples
 from netlab.findings.rates import Framing, ceiling_of, framing_of
+from netlab.findings.traffic import OwnDrops
 from netlab.imports.common.csv_table import record_of
 from netlab.results.tcp_series import TcpSeries
 from netlab.store.plan import PlannedCell

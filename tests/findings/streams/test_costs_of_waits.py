@@ -98,7 +98,7 @@ def test_loss_is_most_of_what_is_missing_from_a_fifth_of_all_or_half_of_the_gap(
 ) -> None:
     throughput = share_of_ceiling * CEILING
     sample = udp(sent=5_000, lost=lost, throughput_bit_per_s=throughput)
-    assert lost_at(sample, Kind.LOSS_PATH) is expected
+    assert lost_at(sample, Kind.LOSS_LIMIT_PATH) is expected
 
 
 def starved(trial: int, waited_ms: int, bit_per_s: float, cell: str = "a") -> StreamSample:

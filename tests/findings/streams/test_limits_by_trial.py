@@ -150,7 +150,7 @@ def test_equal_link_limits_in_both_directions_are_one_finding() -> None:
     "changes",
     [
         {"flow": "to server"},
-        {"offered_bit_per_s": 1e9},
+        {"offered_bit_per_s": 9e7},
         {"same_host": True},
         {"imported": True},
         {"framing": None},

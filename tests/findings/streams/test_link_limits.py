@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from drawn_causes import framing, stream
-from made_samples import ACCOUNT, IDLE, changed, losses_of
+from made_samples import ACCOUNT, CEILING, IDLE, changed, losses_of
 
 from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Group, Kind, finding
@@ -118,20 +118,21 @@ def test_a_finding_about_two_protocols_between_hosts_without_names_states_neithe
     assert (limit.finding.group, limit.finding.words) == (Group("LL"), {})
 
 
-def test_a_slower_link_limits_all_unpaced_streams_at_98_percent_of_its_rate() -> None:
+def test_a_slower_link_limits_all_streams_at_98_percent_of_its_rate_that_offer_enough() -> None:
     """Even if their own records show a wait."""
     samples = [
         *(on_wire(trial, 5_000) for trial in (1, 2, 3)),
         on_wire(4, 4_900),
         on_wire(5, 4_899),
-        on_wire(6, 5_000, offered_bit_per_s=1e9),
+        on_wire(6, 5_000, offered_bit_per_s=0.9 * CEILING),
+        on_wire(7, 5_000, offered_bit_per_s=CEILING),
     ]
-    kinds = [*[Kind.NOT_DETERMINED] * 3, *[Kind.CPU_WAIT_SENDER_PROGRAMS] * 3]
+    kinds = [*[Kind.NOT_DETERMINED] * 3, *[Kind.CPU_WAIT_SENDER_PROGRAMS] * 4]
     (limit,) = link_limits(
         [JudgedStream(sample, kind) for sample, kind in zip(samples, kinds, strict=True)]
     )
-    assert {member.sample for member in limit.members} == {*samples[:4]}
-    assert [limit.finding.evidence[name] for name in ("trials", "of_trials")] == [4, 5]
+    assert {member.sample for member in limit.members} == {*samples[:4], samples[6]}
+    assert [limit.finding.evidence[name] for name in ("trials", "of_trials")] == [5, 6]
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,10 @@ PLANTED: Mapping[Kind, StreamSample] = {
         drops=changed(NONE_DROPPED, receiver_interface=4_200),
     ),
     Kind.LOSS_LIMIT_UNKNOWN: udp(
-        sent=8_200, lost=4_200, losses=changed(LOST_IN_SOCKET, receive_queue=10)
+        sent=8_200,
+        lost=4_200,
+        losses=changed(LOST_IN_SOCKET, receive_queue=0),
+        drops=changed(NONE_DROPPED, sender_queue=None),
     ),
     Kind.OTHER_TRAFFIC: udp(sent=5_600, others=(FILLED,)),
     Kind.NOT_DETERMINED: udp(),
@@ -138,7 +141,7 @@ LACKING = [
     (Kind.LOSS_LIMIT_PATH, {"losses": changed(LOST_IN_SOCKET, receive_queue=None)}),
     (Kind.LOSS_LIMIT_PATH, {"losses": changed(LOST_IN_SOCKET, sent=None)}),
     (Kind.LOSS_LIMIT_PATH, {"drops": changed(NONE_DROPPED, sender_interface=None)}),
-    (Kind.LOSS_LIMIT_PATH, {"drops": changed(NONE_DROPPED, receiver_backlog=1)}),
+    (Kind.LOSS_LIMIT_PATH, {"drops": changed(NONE_DROPPED, receiver_backlog=2_200)}),
     (Kind.LOSS_LIMIT_HOST, {"drops": changed(NONE_DROPPED, receiver_interface=2_099)}),
     (Kind.LOSS_LIMIT_UNKNOWN, {"losses": changed(LOST_IN_SOCKET, sent=None)}),
     (Kind.NOT_DETERMINED, {"queue_full_share": None}),
