@@ -47,7 +47,8 @@ def path_times(series: Iterable[Series], link: Link | None) -> Iterator[Finding]
     steady = [cell for cell in cells if cell.cell not in found]
     timed = {cell.cell: [*_timed(cell, link)] for cell in steady}
     # Another direction changes the hosts' parts, too; other lengths have other times on the wire.
-    for name in SELECTS.keys() - {"direction", *([] if link else ["message_bytes"])}:
+    left_out = {"direction", *([] if link else ["message_bytes"])}
+    for name in (name for name in SELECTS if name not in left_out):
         for alike in _alike_but(name, steady):
             pool = [entry for cell in alike for entry in timed[cell.cell]]
             found |= {longer.cells[0]: longer for longer in _longer(pool, by_cell=True)}

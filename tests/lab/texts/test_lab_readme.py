@@ -131,7 +131,8 @@ def test_every_command_of_the_readme_prints_the_documented_output(
 PYTHON = """
 import netlab
 run = netlab.load("run1")
-assert "".join(str(run.answer.verdicts[0]).split()) in "".join(repr(run).split())
+sentence = run.answer.verdicts[0].sentence
+assert "".join(sentence.split()) in "".join(repr(run).split())
 table = run.summary()
 assert {"mean", "low", "high", "n"} <= set(table.columns) and len(table) > 90
 assert run.plot().get_legend() is not None
