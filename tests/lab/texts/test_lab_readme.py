@@ -28,7 +28,7 @@ SHAPES = {
     "init": r"lab\.yaml: 2 hosts; first\.yaml: a first matrix",
     "hosts": r"red[\s\S]*blue",
     "plan": r"416 cells",
-    "run": r"cells fill the wire[\s\S]*limited by[\s\S]*report: run\d/index\.html",
+    "run": r"cells? fills? the wire[\s\S]*of wire[\s\S]*report: run\d/index\.html",
     "resume": r"report: run1/index\.html",
     "status": r"104 of 416 trials done: \d+ ok",
     "report": r"report: run1/index\.html",
