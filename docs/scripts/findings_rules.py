@@ -76,8 +76,10 @@ RULES: Mapping[str, tuple[str, str]] = {
     "buffer-limit": (
         BOTTLENECK,
         "for at least half of the window the one TCP stream waited for room in its send buffer "
-        "(`sender`) or for the receive window (`receiver`). The receive window is a limit only if "
-        "one window per shortest round trip is at most {stream_rules.WINDOW_FITS} times the "
+        "(`sender`) or for the receive window (`receiver`); for room also if it waited at least "
+        "as long as its throughput misses, {stream_rules.HELD:%} at least, and its round trip was "
+        "at most {stream_rules.NO_QUEUE} times the shortest. The receive window is a limit only "
+        "if one window per shortest round trip is at most {stream_rules.WINDOW_FITS} times the "
         "throughput, and the receive queue was full in at most half of the samples",
     ),
     "loss-limit": (
@@ -139,8 +141,8 @@ RULES: Mapping[str, tuple[str, str]] = {
     ),
     "rate-limit": (
         BOTTLENECK,
-        "one rate limits the unpaced streams of one direction of a pairing (those that the page "
-        "of findings describes). The medians for each protocol and message size differ by at most "
+        "one rate limits the streams of one direction of a pairing (those that the page of "
+        "findings describes). The medians for each protocol and message size differ by at most "
         "{link_limits.SAME:%}; TCP may be up to {link_limits.TCP_BELOW:%} below UDP. No cell is "
         "more than {link_limits.SAME:%} above the rate, and no trial more than "
         "{link_limits.FASTER:%}; at most a third of the streams are below it without a known "
@@ -156,7 +158,8 @@ RULES: Mapping[str, tuple[str, str]] = {
         "{2*link_limits.SAME:%}. Not stated with data both ways. If the streams as a whole have "
         "no such rate, those with one value of one setting may have one (protocol, IP version, "
         "DSCP, message size, source port), in at least two cells, all of which have it; each "
-        "other value then has a stream that is faster by more than {link_limits.PASSES:%}",
+        "other value then has a stream that is faster by more than {link_limits.PASSES:%}; or the "
+        "same trials of all cells have one, if in each cell another trial is so much faster",
     ),
     "mesh-limit": (
         MESH,
@@ -292,22 +295,19 @@ RULES: Mapping[str, tuple[str, str]] = {
         "the shortest round trips without their time on the wire; on each side they differ by at "
         "most {path_times.ALIKE:%} of it. `packets`: between cells that differ in one setting of "
         "their packets. `trials`: between the trials of a cell. `times`: as `path-jitter`, and "
-        "less than {path_times.LITTLE:%} of the usual round trips are in the middle third between "
-        "the shortest and the longest",
+        "less than {path_times.LITTLE:%} of the usual ones are in the middle third of their times",
     ),
     "path-jitter": (
         ROUND_TRIPS,
-        "in more than half of the trials, the usual round trips (without the longest, above the "
-        "95th percentile) take on average at least {path_times.LONGER:%} and "
-        "{path_times.LONGER_NS/1e6} ms longer than the shortest, and waits for a CPU explain at "
-        "most {path_times.OF_HOSTS:%} of that. One request is under way at a time",
+        "in some trials, the usual round trips (without the longest, above the 95th percentile) "
+        "take on average at least {path_times.LONGER:%} and {path_times.LONGER_NS/1e6} ms longer "
+        "than the shortest, one at a time; waits explain at most {path_times.OF_HOSTS:%} of that",
     ),
     "trips": (
         ROUND_TRIPS,
         "over UDP, in some trials, at least {path_times.LEAST_ODD:%} of the requests or answers. "
         "`lost-there`: the server received fewer than the client sent. `copied-there`: more. "
-        "`lost-back`: the rest that no late answer explains. `copied-back`: "
-        "the client received answers twice, and the server no such requests",
+        "`lost-back`: the rest that no late answer explains. `copied-back`: answers came twice",
     ),
     "trip-made-of": (
         ROUND_TRIPS,
@@ -514,12 +514,12 @@ RULES: Mapping[str, tuple[str, str]] = {
     "off-rate": (
         DOUBTFUL,
         "`less`: a paced sender left out messages that were due, and sent less than "
-        "{stream_limits.OFFERED:%} of the offered rate, while throughput was below "
-        "{stream_limits.FILLED:%} of the wire ceiling. `held`: its thread, besides, neither ran "
-        "nor lacked a CPU for a time. This time, less the share of the messages that it sent (it "
-        "may have slept before these), is at least {over_time.HELD:%} of the share that it left "
-        "out. `more`: within the window of a paced stream more than {over_time.LATE:%} of the "
-        "offered rate arrived, in short receive calls (no `coarse`), so it includes delayed "
+        "{stream_limits.OFFERED:%} of the offered rate and {stream_limits.FILLED:%} of the wire "
+        "ceiling, as did its throughput, and no host or mesh is slow. `held`: its thread neither "
+        "ran nor lacked a CPU for a time. This time, less the share of the messages that it sent "
+        "(it may have slept before these), is at least {over_time.HELD:%} of the share that it "
+        "left out. `more`: within the window of a paced stream more than {over_time.LATE:%} of "
+        "the offered rate arrived, in short receive calls (no `coarse`), so it includes delayed "
         "messages; not of another tool (`engine`). Not stated with `interruption/final` or "
         "`host-delay`",
     ),
@@ -641,17 +641,17 @@ RULES: Mapping[str, tuple[str, str]] = {
     ),
     "delivery": (
         LOST,
-        "in more than half of a cell's trials, of at least {validity.ODD:%} of the UDP messages, "
-        "or segments. `reordered`: arrived after a later one (RFC 4737). `copied`: arrived again. "
-        "`twice`: the receiver reported both copies of that share of the segments sent again "
-        "(DSACK, RFC 2883). `again`: of more segments than TCP sent again. `overtaken`: TCP saw "
-        "that segments had overtaken others.",
+        "in some trials, of at least {validity.ODD:%} of the UDP messages, or segments. "
+        "`reordered`: arrived after a later one (RFC 4737). `copied`: arrived again. `twice`, in "
+        "most trials of a cell: the receiver reported both copies of that share of the segments "
+        "sent again (DSACK, RFC 2883). `again`: of more segments than TCP sent again. "
+        "`overtaken`: TCP saw that segments had overtaken others.",
     ),
     "way-back": (
         LOST,
         "over one TCP stream, one way, the sender's system received at least "
         "{validity.ODD_BACK:%} fewer (`lost`) or more (`copied`) segments per second than the "
-        "receiver's sent, in more than half of a cell's trials",
+        "receiver's sent, in some trials",
     ),
     "sent-again": (
         LOST,

@@ -14,7 +14,7 @@ from netlab.experiment.matrix import LongPath
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Facts, Finding, Group, Kind, finding
 from netlab.findings.stream_limits import trials_of
-from netlab.findings.stream_rules import OF_LOSSES, placed
+from netlab.findings.stream_rules import OF_LOSSES, lost_segments, placed
 from netlab.messages import Message, _, joined
 from netlab.trial.record import as_whole, grouped
 from netlab.units import format_bytes, format_rate
@@ -292,11 +292,9 @@ def path_loss(samples: Iterable[StreamSample]) -> PathLoss:
     packets = lost_packets = gentle_packets = gentle_lost = 0
     for sample in samples:
         if sample.protocol == "TCP":
-            segments = sample.measured.grown("sender", "data_segs_out")
-            resent = sample.tcp.retransmissions
-            if segments is not None and resent is not None and sample.streams == 1:
-                needless = sample.duplicate_packets or 0  # what arrived twice was not lost
-                packets, lost_packets = packets + segments, lost_packets + resent - needless
+            segments, known = sample.sent_segments, sample.tcp.retransmissions is not None
+            if segments is not None and known and sample.streams == 1:
+                packets, lost_packets = packets + segments, lost_packets + lost_segments(sample)
             continue
         sent, lost = sample.losses.sent, sample.losses.lost
         if sent is None or lost is None or sample.packets_a_message != 1:

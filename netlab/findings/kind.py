@@ -122,6 +122,11 @@ def _add(title: str, texts: Templates, row: dict[str, Any]) -> None:
             raise ValueError(f"there is a kind of finding called {kind} already")
 
 
+def kinds_named(name: str) -> tuple[Kind, ...]:
+    """The kinds of this name, one for each of its values, in the order of the table."""
+    return tuple(kind for kind in Kind if kind.name == name)
+
+
 def words_of(kind: Kind) -> tuple[str, ...]:
     """The words for a kind in ``expect:``: its name, and its name and value."""
     return tuple(dict.fromkeys((kind.name, str(kind))))

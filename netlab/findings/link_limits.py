@@ -19,6 +19,7 @@ from netlab.findings import stream_limits
 from netlab.findings.claims import SELECTS
 from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Conditions, Finding, Group, Kind, finding
+from netlab.findings.kind import kinds_named
 from netlab.findings.rates import Accounting, step_of
 from netlab.findings.stream_limits import FILLED, JudgedStream, is_above, judged, trials_of
 from netlab.findings.stream_rules import COSTS, WAITED, packet_bound, stood_in_queue
@@ -185,9 +186,7 @@ PASSES = 0.05
 ALIKE = 0.01
 """If the rates of both directions differ by less than this share, one finding states both."""
 
-OF_LINKS = frozenset(
-    {Kind.LINK_FAR_BELOW, *(kind for kind in Kind if kind.name == Kind.RATE_LIMIT_LINK.name)}
-)
+OF_LINKS = frozenset({Kind.LINK_FAR_BELOW, *kinds_named("rate-limit")})
 """The kinds of findings about links."""
 
 _LOSSY = frozenset({Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_UNKNOWN})

@@ -9,6 +9,7 @@ from statistics import median
 from netlab.ethernet import Link
 from netlab.findings.claims import SELECTS
 from netlab.findings.finding import Finding, Kind, conditions_of
+from netlab.findings.kind import kinds_named
 from netlab.findings.round_trips import WHAT, TripCell, TripTrial, floor_ns, trip_cells, waiting
 from netlab.findings.series import Series
 from netlab.stats.histogram import middle_of
@@ -155,7 +156,7 @@ def odd_trips(series: Iterable[Series]) -> Iterator[Finding]:
     """Notes for cells over UDP with requests, or answers, that were lost or copied."""
     for cell in trip_cells(series):
         shares = [(trial, odd_shares(trial)) for trial in cell.trials]
-        for kind in (kind for kind in Kind if kind.name == Kind.TRIPS_LOST_THERE.name):
+        for kind in kinds_named("trips"):
             odd = [(t, each[kind]) for t, each in shares if each.get(kind, 0.0) >= LEAST_ODD]
             if odd:
                 words = {"server": cell.trials[0].record.server, "what": WHAT[cell.test]}

@@ -335,13 +335,17 @@ class PlacedLoss:
     """Messages that the stream lost in other places."""
 
 
+def lost_segments(sample: StreamSample) -> int:
+    """Segments that TCP sent again, without those that arrived twice; 0 over UDP."""
+    return max(0, (sample.tcp.retransmissions or 0) - (sample.duplicate_packets or 0))
+
+
 def placed(sample: StreamSample) -> tuple[PlacedLoss, ...]:
     """The places where a stream lost messages (over TCP: segments), the largest loss first; empty
     if it lost none.
     """
-    resent = sample.tcp.retransmissions or 0
-    losses = sample.losses.lost or resent - (sample.duplicate_packets or 0)
-    if losses <= UNREPORTED * resent or sample.imported:
+    losses = sample.losses.lost or lost_segments(sample)
+    if losses <= UNREPORTED * (sample.tcp.retransmissions or 0) or sample.imported:
         return ()
     counts, other_way = _counts(sample), sample.losses.other_way
     unhandled = int(UNHANDLED_PER_S * sample.drops.between_s)

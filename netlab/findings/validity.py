@@ -9,6 +9,7 @@ from netlab.ethernet import Link
 from netlab.findings.buffers import above_ceiling
 from netlab.findings.derived import StreamEnd, StreamSample
 from netlab.findings.finding import Facts, Finding, Group, Kind, finding
+from netlab.findings.kind import kinds_named
 from netlab.findings.rates import step_of
 from netlab.findings.series import Point, Series
 from netlab.findings.stream_limits import evidence, findings_of, limit_of
@@ -218,7 +219,7 @@ up to 0.4 % apart in recorded runs without loss, and by what is under way at the
 def delivered(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """Messages and segments that were not lost, but late or copied."""
     streams = tuple(samples)
-    for kind in (kind for kind in Kind if kind.name == Kind.DELIVERY_COPIED.name):
+    for kind in kinds_named("delivery"):
 
         def shown(sample: StreamSample, kind: Kind = kind) -> Kind | None:
             figures = evidence(kind, [sample])

@@ -48,6 +48,13 @@ def test_the_loss_of_a_direction_is_that_of_all_streams_with_known_counts() -> N
     )
 
 
+def test_segments_that_arrived_twice_are_not_lost_and_copies_of_the_path_lose_nothing() -> None:
+    again = changed(ACCOUNT, retransmissions=3)
+    for twice, lost in ((0, 3), (2, 1), (3, 0), (500, 0)):
+        loss = path_loss([sent(5_000, tcp=again, duplicate_packets=twice)])
+        assert (loss.packets, loss.lost) == (5_000, lost)
+
+
 def test_a_stream_offered_at_most_90_percent_of_the_ceiling_does_not_fill_the_path() -> None:
     assert is_gentle(udp(ceiling_bit_per_s=100.0, offered_bit_per_s=90.0))
     assert not is_gentle(udp(ceiling_bit_per_s=100.0, offered_bit_per_s=90.1))

@@ -83,7 +83,7 @@ def lossy(socket: int | None = 0, **changes: Any) -> StreamSample:
         (lossy(packets_a_message=3, reassembly=1), [(Kind.LOSS_UNKNOWN, "", 1_000)]),
         (lossy(packets_a_message=3, reassembly=None), [(Kind.LOSS_UNKNOWN, "", 1_000)]),
         (lossy(packets_a_message=1, reassembly=None), [(Kind.LOSS_PATH, "", 1_000)]),
-        # Of several packets a message, nobody knows which drops are of one message.
+        # One lost packet of a message loses it, so drops do not tell how many messages are lost.
         (lossy(500, packets_a_message=3), [(Kind.LOSS_SOCKET, "b", 1_000)]),
         (lossy(499, packets_a_message=3), [(Kind.LOSS_UNKNOWN, "", 1_000)]),
         (lossy(same_host=True), [(Kind.LOSS_UNKNOWN, "", 1_000)]),
