@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, get_args
+from pathlib import Path
+from typing import get_args
 
 from netlab.compare import align
 from netlab.compare.align import WORST_FIRST, AlignedPair, CheckVerdict
@@ -26,14 +27,10 @@ from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import setting_name, setting_value
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import STACK
+from netlab.results.run import Run
 from netlab.stats import compare
 from netlab.terminal import printable
 from netlab.trial.record import FLOWS, Record, Status, by_cell, grouped
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from netlab.results.run import Run
 
 SCHEMA = 1
 """Version of the JSON's structure."""

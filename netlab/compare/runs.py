@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from netlab.compare import align
 from netlab.compare.align import Judged, Method
@@ -22,14 +22,12 @@ from netlab.experiment.hosts import is_by_name, labels_of
 from netlab.kinds import DEFAULTS_OF, EXCLUSIVE, ONLY_OF_TCP, ONLY_OF_UDP
 from netlab.messages import counted
 from netlab.results.labels import as_words, setting, setting_name, setting_value
+from netlab.results.run import Run
 from netlab.stats import MARGIN
 from netlab.store.plan import Plan
 from netlab.trial.record import Record, by_cell, grouped
 from netlab.trial.settings import Level
 from netlab.units import format_rate
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
 
 _FACTS = (
     *("kernel", "distribution", "cpu_model", "cpu_count", "virtual", "governor", "turbo"),

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from netlab.experiment.hosts import is_by_name, labels_of
+from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Kind
 from netlab.findings.stream_limits import FILLED
 from netlab.kinds import KINDS
@@ -38,9 +39,6 @@ from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.trial.column import THROUGHPUTS
 from netlab.trial.figures import WHOLE, FigureColumn, Shown, pooled, results_of
 from netlab.trial.record import FLOWS, PREFIXES, Record, Status, by_cell, grouped
-
-if TYPE_CHECKING:
-    from netlab.findings.analysis import Analysis
 
 MOST_ROWS = 8
 """Maximum number of rows of all tables of an answer together."""

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netlab.ethernet import Link
+from netlab.findings.analysis import Analysis
 from netlab.kinds.latency_under_load.phases import short
 from netlab.messages import Message, _, joined
 from netlab.report.first_picture import FirstPicture
@@ -44,9 +45,6 @@ from netlab.results.labels import link_words
 from netlab.results.run import Run
 from netlab.trial.record import STATUSES, Record, Status
 from netlab.version import VERSION
-
-if TYPE_CHECKING:
-    from netlab.findings.analysis import Analysis
 
 HERE = Path(__file__).parent
 _KEPT = frozenset({"journal.jsonl", "matrix.yaml"})

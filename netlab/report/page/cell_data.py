@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netlab.kinds import KINDS
 from netlab.messages import Message, _, counted, joined
@@ -25,12 +25,10 @@ from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure, setting_name, setting_value
 from netlab.results.layout import Bin, TableColumn
 from netlab.results.quantities import names_of, quantities_of
+from netlab.results.run import Run
 from netlab.terminal import printable
 from netlab.trial.column import Quantity
 from netlab.trial.record import FLOWS, STATUSES, Record, Status, Value, by_cell, server_sends
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
 
 PIECE_CHARACTERS = 300_000
 """Minimum size of a piece before packing, except the last; unpacking takes milliseconds."""

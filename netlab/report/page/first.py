@@ -6,17 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netlab.messages import Message, _, counted, joined
 from netlab.report.draw.plot import Picture
 from netlab.report.page.coverage import HostFacts, by_status
 from netlab.results.labels import SYSTEMS, as_words
+from netlab.results.run import Run
 from netlab.trial.record import Record, Status, utc_of
 from netlab.units import format_rate
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
 
 _SYSTEM = ("distribution", "os_release", "kernel", "os")
 """Facts of a host that name its system, the most detailed first."""

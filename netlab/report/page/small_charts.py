@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Kind
 from netlab.findings.tcp_series import recoveries_of
 from netlab.kinds.latency_under_load.phases import interval_rates, short, thinned, timeline_of
@@ -24,10 +25,6 @@ from netlab.stats.histogram import middle_of
 from netlab.trial.interruptions import interruptions
 from netlab.trial.record import FLOWS, Record
 from netlab.units import format_rate, format_seconds
-
-if TYPE_CHECKING:
-    from netlab.findings.analysis import Analysis
-
 
 MOST_MARKS = 12
 """Maximum number of marks on one chart. If there are more, the longest marks are drawn."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from netlab.findings.analysis import Analysis
 from netlab.kinds import KINDS
 from netlab.messages import _, joined, sentence_case
 from netlab.report.answer import RunAnswer
@@ -29,10 +29,7 @@ from netlab.results.quantities import names_of
 from netlab.trial.figures import FigureColumn, Trials, in_unit, mean_of_all, trials_shown
 from netlab.trial.record import Record, by_cell, grouped
 
-if TYPE_CHECKING:
-    from netlab.findings.analysis import Analysis
-
-PartsOf = Callable[["Analysis", Sequence[Record]], Iterable[Part | None]]
+PartsOf = Callable[[Analysis, Sequence[Record]], Iterable[Part | None]]
 
 
 @dataclass(frozen=True, slots=True)

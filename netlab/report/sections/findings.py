@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from netlab.findings.analysis import Analysis
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, in_trials
 from netlab.findings.stream_rules import DELIVERED
@@ -20,9 +20,6 @@ from netlab.report.text.findings import CALLED, shown_by
 from netlab.stats import rounded
 from netlab.trial.figures import FigureColumn, Shown
 from netlab.trial.record import grouped
-
-if TYPE_CHECKING:
-    from netlab.findings.analysis import Analysis
 
 _NOT_SHOWN = _("not shown")
 

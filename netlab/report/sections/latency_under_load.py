@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from netlab.ethernet import Link
 from netlab.kinds.latency_under_load import tables
@@ -29,14 +28,12 @@ from netlab.report.tables.elements import MBIT_PER_S, Curve, Panel, Part, Table,
 from netlab.results.ceilings import ceiling_of
 from netlab.results.layout import Bin, TableColumn, of_pairing
 from netlab.results.quantities import words_of
+from netlab.results.run import Run
 from netlab.stats import median
 from netlab.trial import figures
 from netlab.trial.figures import FigureColumn, Shown, Trials, in_unit, mean_of_all, results_of
 from netlab.trial.record import FLOWS, Record, by_cell, grouped
 from netlab.units import format_seconds, plain_figures
-
-if TYPE_CHECKING:
-    from netlab.results.run import Run
 
 TEST = "latency_under_load"
 SECTION = "latency-under-load"

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Kind
 from netlab.findings.stream_limits import FILLED, FILLED_BOTH_WAYS
 from netlab.kinds.throughput_search.tables import limit_words
@@ -18,9 +18,6 @@ from netlab.stats import mean
 from netlab.trial.column import THROUGHPUTS, Quantity
 from netlab.trial.figures import results_of
 from netlab.trial.record import PREFIXES, Record, grouped
-
-if TYPE_CHECKING:
-    from netlab.findings.analysis import Analysis
 
 _STOPPED = {
     Kind.INTERRUPTION_FINAL: ("stopped_ns", _("pauses without data")),

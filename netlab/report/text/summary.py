@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
+from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Kind, leading_kinds
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.tables.elements import Part, table
 from netlab.report.text.findings import RunIndex, of_what, outlier_briefly, sentence, statement, why
 from netlab.trial.figures import FigureColumn
 from netlab.trial.record import grouped
-
-if TYPE_CHECKING:
-    from netlab.findings.analysis import Analysis
 
 NAME = "findings"
 
