@@ -18,6 +18,7 @@ import click
 from netlab.cli import lab, measure, options, output, report
 from netlab.errors import Interrupted, NetlabError, UsageError
 from netlab.interpreter import without_collector
+from netlab.report import report_of
 from netlab.runner.ending import interruptible, raise_swallowed
 from netlab.units import parse_seconds
 from netlab.version import VERSION
@@ -234,7 +235,6 @@ def plan(
 @options.JSON
 def status(folder: Path, as_json: bool) -> None:
     """Print the progress of RUN, also while it is being measured."""
-    from netlab.report import report_of
     from netlab.results.arrow.run_parts import is_large
     from netlab.results.value_types import RUN_CHECK
     from netlab.store.reader import status_of

@@ -15,6 +15,7 @@ from netlab.cli import options
 from netlab.cli.output import chosen_line, is_quiet, is_verbose, notify, show, show_data
 from netlab.cli.report import show_answer
 from netlab.errors import UnknownHostKey, UsageError
+from netlab.runner.ending import interruptible
 from netlab.units import many, parse_bytes, parse_rate
 
 if TYPE_CHECKING:
@@ -95,7 +96,6 @@ def measure(
     """
     from netlab.ethernet import Link
     from netlab.runner import two_hosts
-    from netlab.runner.ending import interruptible
 
     if link is None and (mtu is not None or overhead):
         raise UsageError("--mtu and --overhead describe the link: give its rate with --link too")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from netlab.cli.output import Loudness, set_loudness
-from netlab.errors import UsageError
+from netlab.errors import NetlabError, UsageError
 from netlab.report.language import languages
 from netlab.units import parse_rate
 
@@ -20,7 +20,6 @@ INVENTORY = Path("lab.yaml")
 def host_names(context: click.Context, _parameter: click.Parameter, prefix: str) -> list[str]:
     """Names of the hosts in the file of ``--hosts``, or in ``lab.yaml`` without that option."""
     from netlab.config.inventory import load_inventory
-    from netlab.errors import NetlabError
 
     try:
         hosts = load_inventory(Path(context.params.get("hosts") or INVENTORY)).hosts
@@ -35,7 +34,6 @@ def chosen_words(context: click.Context, parameter: click.Parameter, prefix: str
     For ``--redo``, also the keys of the cells, and ``failed``.
     """
     from netlab.config.matrix_file import load_matrix, matrix_file
-    from netlab.errors import NetlabError
     from netlab.experiment.matrix import expand
 
     # While an option's value is being typed, click has not parsed the arguments.

@@ -24,13 +24,14 @@ from netlab.cli.output import (
     write_output,
 )
 from netlab.errors import Interrupted, UsageError
+from netlab.report import Report, WrittenReport, make_report, report_of
+from netlab.report.language import wording_in
 from netlab.runner.ending import interruptible
 from netlab.units import format_seconds, many, parse_share
 
 if TYPE_CHECKING:
     from netlab.compare.history import HeldRun
     from netlab.imports import CommandOption
-    from netlab.report import Report, WrittenReport
     from netlab.report.large import LargeReport
     from netlab.results.effects import Scale
     from netlab.results.run import Run
@@ -62,8 +63,6 @@ class _ImportGroup(click.Group):
             cable = None if link is None else Link(link, mtu, overhead_bytes=overhead)
             first: Path = source[0] if chosen.is_of_files else source
             into = into or Path("runs") / (first.stem or cmd_name)
-            from netlab.report import make_report
-
             show_written(make_report(chosen.read(source, into, link=cable, **context)))
 
         rate = None if chosen.is_of_files else "100Mbit"
@@ -157,8 +156,6 @@ def report(
     if cells and watching:
         raise UsageError("--watch is for the report of the whole run, without --cell")
     if not watching:
-        from netlab.report import make_report
-
         show_written(make_report(folder, language, narrow=narrow, cells=cells))
         return
     from netlab.report.live import watch
@@ -229,8 +226,6 @@ def show_answer(folder: Path, *, as_json: bool = False) -> None:
     if is_quiet() and not as_json:
         show(folder)
         return
-    from netlab.report import report_of
-
     contents = report_of(folder)
     if as_json:
         _show_answer_line(contents)
@@ -471,7 +466,6 @@ def history(folders: tuple[Path, ...], form: str, language: str, output: Path | 
     """
     from netlab.compare.history import history_of, read_runs
     from netlab.report.history import as_csv, as_html, as_json, as_markdown, as_text
-    from netlab.report.language import wording_in
 
     if form in ("csv", "json") and language != "en":
         raise UsageError(f"--lang is for texts; --format {form} is the same in every language")

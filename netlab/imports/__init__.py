@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,5 @@ def importer_names() -> list[str]:
 
 def importer(name: str) -> Importer:
     """The importer of a module; ``name`` is one of ``importer_names``."""
-    from importlib import import_module
-
     plugin: Importer = import_module(f"{__name__}.{name}").IMPORTER
     return plugin

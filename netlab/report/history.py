@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from netlab.compare.history import CellHistory, DatedRun, History
 from netlab.messages import Message, _, counted, joined
+from netlab.report.draw.style import PAGE_WIDE
 from netlab.report.language import Wording
 from netlab.report.sections.comparisons import ratio_words
 from netlab.report.tables.elements import Chart, Curve, Part, table
@@ -181,7 +182,6 @@ def as_markdown(history: History, wording: Wording) -> str:
 def as_html(history: History, wording: Wording) -> str:
     """The same as a page that opens offline, with the charts. All text from files is escaped."""
     from netlab.report.draw.parallel import draw
-    from netlab.report.draw.style import PAGE_WIDE
     from netlab.report.page import plain_page
     from netlab.report.page.first import with_drawings
 

@@ -7,8 +7,10 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from netlab.findings.analysis import Analysis
+from netlab.report import Report
 from netlab.results.layout import axis_names
 from netlab.results.quantities import core_names
+from netlab.results.tcp_series import frame_of_series
 
 if TYPE_CHECKING:
     from netlab.report.answer import RunAnswer
@@ -52,8 +54,6 @@ class LoadedRun(Analysis):
         ``delivered_bytes``. If data went both ways, ``flow`` names the direction. The frame is
         empty if the record has no such series. Raises KeyError for a trial that is not in the run.
         """
-        from netlab.results.tcp_series import frame_of_series
-
         return frame_of_series(self.latest[cell, trial].values)
 
     def plot(self, x: str | None = None, hue: str = "pairing", y: str | None = None) -> Drawn:
@@ -70,7 +70,6 @@ class LoadedRun(Analysis):
 
     def __repr__(self) -> str:
         """The answer as a terminal shows it, and useful methods."""
-        from netlab.report import Report
         from netlab.report.language import Wording
 
         return (

@@ -10,6 +10,7 @@ from netlab.findings.finding import Finding, Kind, leading_kinds
 from netlab.messages import Message, _, counted, joined, sentence_case
 from netlab.report.tables.elements import Part, table
 from netlab.report.text.findings import RunIndex, of_what, outlier_briefly, sentence, statement, why
+from netlab.store.plan import Remark, stated_facts_of
 from netlab.trial.figures import FigureColumn
 from netlab.trial.record import grouped
 
@@ -102,8 +103,6 @@ def all_findings(run: Analysis) -> Part | None:
 
 def stated(run: Analysis) -> Part | None:
     """Remarks of an imported document outside its table; ``None`` if it has none."""
-    from netlab.store.plan import Remark, stated_facts_of
-
     remarks = stated_facts_of(run.plan).remarks
     if not remarks:
         return None
