@@ -322,13 +322,13 @@ def report_of(
     """The report of a run (a very large one, too), or of some cells by key; nothing is written."""
     from netlab.findings.analysis import load, load_cells
     from netlab.report.language import wording_in
-    from netlab.results.arrow.run_parts import is_large
+    from netlab.results.arrow.run_parts import is_large, large_run
 
     wording = wording_in(language)
     if not cells and is_large(folder):
-        from netlab.report import large
+        from netlab.report.large import LargeReport
 
-        return large.report_of(folder, wording, narrow=narrow)
+        return LargeReport(large_run(folder), wording, narrow)
     if cells:
         return Report(load_cells(folder, cells), wording, narrow, CELLS_FOLDER)
     return Report(load(folder), wording, narrow)

@@ -27,7 +27,7 @@ from netlab.report.page.first import with_drawings
 from netlab.report.tables.elements import HeatMap, Part, Table, table
 from netlab.report.text.summary import all_findings, leading
 from netlab.report.write import latex, text, utf8, write_files
-from netlab.results.arrow.run_parts import LARGE_TRIALS, CellFigures, LargeRun, large_run
+from netlab.results.arrow.run_parts import LARGE_TRIALS, CellFigures, LargeRun
 from netlab.results.labels import setting, setting_name, setting_value
 from netlab.results.quantities import figure_columns
 from netlab.store.plan import Plan, PlannedCell
@@ -414,11 +414,6 @@ class LargeReport:
         """The tables for a terminal, below the run's title. Tables are no wider than ``width``."""
         sheets = [text.plain(sheet, width) for part in self._worded for sheet in part.sheets]
         return "\n\n".join([printable(self.run.plan.title), *sheets])
-
-
-def report_of(folder: Path, wording: Wording, *, narrow: bool = False) -> LargeReport:
-    """The report of the run in a folder. Raises UsageError and StoreError."""
-    return LargeReport(large_run(folder), wording, narrow)
 
 
 def sample_of(folder: Path, plan: Plan) -> Analysis:

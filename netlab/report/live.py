@@ -17,7 +17,7 @@ from netlab.findings.analysis import Analysis
 from netlab.messages import _, counted, joined
 from netlab.report import PAGE, reloading, write_report
 from netlab.report.language import wording_in
-from netlab.results.arrow.run_parts import is_large
+from netlab.results.arrow.run_parts import is_large, large_run
 from netlab.results.run import read_checked
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.files import disk_error, read_inside, write_inside
@@ -78,9 +78,9 @@ def watch(
                 next_s = math.ceil(cost_s + _pause_s(cost_s))
                 reload_s = None if over else max(LEAST_RELOAD_S, next_s)
                 if large:
-                    from netlab.report.large import report_of
+                    from netlab.report.large import LargeReport
 
-                    report_of(folder, wording, narrow=narrow).write(reload_s=reload_s)
+                    LargeReport(large_run(folder), wording, narrow).write(reload_s=reload_s)
                 else:
                     write_report(run, wording, narrow=narrow, reload_s=reload_s)
                 shown_bytes, cost_s = size_bytes, clock() - begin_s

@@ -25,7 +25,7 @@ from netlab.findings.analysis import Analysis, load, load_cells
 from netlab.report import CELLS, large
 from netlab.report.language import Wording
 from netlab.report.language.translated import Translated
-from netlab.report.large import LargeReport, report_of, sample_of
+from netlab.report.large import LargeReport, sample_of
 from netlab.report.live import watch
 from netlab.report.text.findings import findings_json
 from netlab.results.arrow import run_parts as large_runs
@@ -77,7 +77,7 @@ class Written:
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
     folder = with_segments(request.param, tmp_path_factory.mktemp("large"))
     (folder / "tables.csv").write_text("of the report of a smaller run")
-    report = report_of(folder, Wording())
+    report = LargeReport(large_runs.large_run(folder), Wording())
     with undrawn():
         page = report.write().read_text("utf-8")
     return Written(folder, report, page, load(folder))
@@ -141,7 +141,7 @@ def test_no_text_of_a_large_report_bypasses_the_translation_catalogue(written: W
     values = (value for cell in whole.plan.cells for value in cell.settings.values())
     page = Visible()
     with undrawn():
-        pseudo = report_of(written.folder, Translated("de", Pseudo()))
+        pseudo = LargeReport(large_runs.large_run(written.folder), Translated("de", Pseudo()))
         page.feed(pseudo.write().read_text("utf-8"))
     assert omissions(page.found, names_of(whole) | {*map(str, values)}) == {}
 
