@@ -13,9 +13,11 @@ from __future__ import annotations
 import ipaddress
 import re
 import sys
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from itertools import product
 from operator import attrgetter
 from typing import Literal, TypeVar
 
@@ -339,6 +341,16 @@ class Host:
 
 HostPair = tuple[Host, Host]
 """Server and client."""
+
+
+def address_pairs(
+    pair: HostPair, networks: Iterable[str | None], versions: Iterable[int] = (4, 6)
+) -> Iterator[tuple[str, str]]:
+    """The test addresses of server and client in each network, by IP versions that both have."""
+    server, client = pair
+    for network, version in product(networks, versions):
+        with suppress(UsageError):
+            yield server.address(network, version), client.address(network, version)
 
 
 @cache

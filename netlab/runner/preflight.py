@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from netlab import clock
 from netlab.errors import HostError, ProbeError, UsageError
-from netlab.experiment.hosts import Host, Mirror, version_of
+from netlab.experiment.hosts import Host, Mirror, address_pairs, version_of
 from netlab.measurement.conversation import destination
 from netlab.measurement.ends import Ends
 from netlab.remote import programs
@@ -236,20 +236,13 @@ def common_addresses(server: Host, client: Host) -> tuple[tuple[str, str], ...]:
     networks: list[str | None] = [None]
     if server.only_network is None and client.only_network is None:
         networks += [name for name in server.addresses if name in client.addresses]
-    pairs: dict[tuple[str, str], None] = {}
-    for network in networks:
-        for version in (4, 6):
-            try:
-                pair = server.address(network, version), client.address(network, version)
-            except UsageError:
-                continue
-            pairs[pair] = None
+    pairs = tuple(dict.fromkeys(address_pairs((server, client), networks)))
     if not pairs:
         raise HostError(
             f"{server.name} and {client.name} have no test addresses in the same network and of "
             "the same IP version"
         )
-    return tuple(pairs)
+    return pairs
 
 
 def _check_both(server: programs.RouteEnd, client: programs.RouteEnd) -> list[PathFault]:

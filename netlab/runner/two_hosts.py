@@ -34,6 +34,7 @@ from netlab.experiment.hosts import (
     OS_NAMES,
     Host,
     Inventory,
+    address_pairs,
     local_os,
     parse_ssh,
     version_of,
@@ -319,16 +320,9 @@ def _in_inventory(server: Host, client: Host, ip_version: int | None) -> tuple[s
         own = server if server.local else client
         if set(own.addresses) == {"loopback"}:
             return None
-    for network in server.addresses:
-        if network not in client.addresses:
-            continue
-        for version in (4, 6) if ip_version is None else (ip_version,):
-            try:
-                addresses = server.address(network, version), client.address(network, version)
-            except UsageError:
-                continue
-            return addresses
-    return None
+    shared = (network for network in server.addresses if network in client.addresses)
+    versions = (4, 6) if ip_version is None else (ip_version,)
+    return next(address_pairs((server, client), shared, versions), None)
 
 
 def _rate_of(facts: Mapping[str, Any]) -> float | None:
@@ -527,7 +521,9 @@ def shared_networks(
             for number, device in sorted(way)
         )
         names = (str(next(iter(of.values()))[1].network) for of in of_versions.values())
-        networks.append(SharedNetwork(" and ".join(names), ends, _link_within(agents, ends)))
+        # Each host with its route to the host before it.
+        ways = [agents.facts(it.host, ends[n - 1][1][0]) for n, (it, _, _) in enumerate(ends)]
+        networks.append(SharedNetwork(" and ".join(names), ends, link_of(ways)))
     networks.sort(key=lambda it: (it.is_of_ssh, -len(it.ends), -it.rate_bit_per_s))
     return tuple(networks)
 
@@ -670,10 +666,3 @@ def look(agents: AgentGroup, hosts: Sequence[Host]) -> tuple[FoundHost, ...]:
         device = interface_of(facts, agents.ssh_address(host))
         found.append(FoundHost(agents.seen(host), listed, tuple(_addresses(facts)), device))
     return tuple(found)
-
-
-def _link_within(
-    agents: AgentGroup, ends: Sequence[tuple[FoundHost, tuple[str, ...], str]]
-) -> Link | None:
-    """The slowest rate and the smallest MTU in a network; ``None`` if a rate is not known."""
-    return link_of([agents.facts(it.host, ends[n - 1][1][0]) for n, (it, _, _) in enumerate(ends)])
