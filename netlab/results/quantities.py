@@ -50,17 +50,14 @@ def core_names(cells: Collection[PlannedCell]) -> tuple[str, ...]:
 _NAMED = ("protocol", "message_bytes")
 
 
-def names_of(
-    records: Iterable[Record], leaving_out: Collection[str] = (), *, brief: bool = False
-) -> dict[str, str]:
+def names_of(records: Iterable[Record], leaving_out: Collection[str] = ()) -> dict[str, str]:
     """Cell → its name, such as ``UDP 18, server’s receive call spinning``.
 
     The name contains protocol and message size, then the settings that distinguish the cell from
     others with the same test and protocol. A setting that depends on another (a count that belongs
-    to a size) is left out, as are the pairing and the settings in ``leaving_out``. ``brief``:
-    settings whose values are words appear without their name: ``UDP 18, spinning``.
+    to a size) is left out, as are the pairing and the settings in ``leaving_out``.
     """
-    words = words_of(records, leaving_out, brief=brief)
+    words = words_of(records, leaving_out)
     return {
         cell: joined(", ", [head, *rest] if head else rest) for cell, (head, *rest) in words.items()
     }
@@ -71,7 +68,8 @@ def words_of(
 ) -> dict[str, tuple[str, ...]]:
     """Cell → the parts of its name: protocol and message size (or ""), then each setting.
 
-    Cells with the same test and protocol have the same settings, in the same order.
+    Cells with the same test and protocol have the same settings, in the same order. ``brief``:
+    settings whose values are words appear without their name: ``UDP 18, spinning``.
     """
     cells: dict[str, Record] = {}
     for record in records:

@@ -30,11 +30,9 @@ def rate_unit(most_bit_per_s: float) -> tuple[str, float]:
     return "Mbit/s", 1e6
 
 
-def percentile_words(
-    histogram: Histogram, shares: Sequence[float] = TRIP_SHARES
-) -> tuple[Message, ...]:
+def percentile_words(histogram: Histogram) -> tuple[Message, ...]:
     """Texts such as ``99 % within 177 µs``; only for percentiles that enough values support."""
-    percentiles = zip(shares, histogram.percentiles(shares), strict=True)
+    percentiles = zip(TRIP_SHARES, histogram.percentiles(TRIP_SHARES), strict=True)
     return tuple(
         _("{share} % within {time}", share=f"{100 * share:g}", time=format_seconds(ns / 1e9))
         for share, ns in percentiles
@@ -59,7 +57,7 @@ RISES = 1.1
 """From this ratio of loaded to idle times upwards, the sentence says that round trips rise."""
 
 
-def rise_words(trials: Sequence[Record], load: str = "") -> Message:
+def rise_words(trials: Sequence[Record]) -> Message:
     """``Under load round trips rise from 0.1 ms to 122 ms (LL, …)`` for one cell's results."""
     idle_ms, load_ms = (mean_ms(trials, f"{phase}_rtt_p50_ns") for phase in ("idle", "loaded"))
     carried = []
@@ -68,7 +66,7 @@ def rise_words(trials: Sequence[Record], load: str = "") -> Message:
         if rates := [rate for rate in own if rate is not None]:
             # If data went both ways, each direction has its own figure.
             carried.append(joined(" ", [throughput(mean(rates)), *([FLOWS[flow]] if flow else [])]))
-    conditions = joined(", ", filter(None, [load, listed(carried) if carried else ""]))
+    conditions = listed(carried) if carried else ""
     if load_ms is None:
         lost = _("Under load at least half of the requests are lost ({load})", load=conditions)
         if idle_ms is None:
