@@ -106,43 +106,34 @@ def page(contents: Contents, wording: Wording) -> str:
     # Without charts the page needs no library that draws them.
     scripts = [name for name in SCRIPTS if charts or not name.startswith("vendor/")]
     script = "(() => {{\n{}\n}})();".format("\n".join(map(_text, scripts)))
-    return (
-        environment(HERE, wording)
-        .get_template("page.html.j2")
-        .render(
-            language=wording.language,
-            words=script_words(wording),
-            charts=charts,
-            licence=_text("vendor/LICENSE"),
-            style="".join(map(_text, STYLES)),
-            script=script,
-            repeat=json.dumps(repeat_words(run)),
-            version=VERSION,
-            **_first(contents, hosts),
-            **_sentences(contents),
-            **_tables_and_charts(contents),
-            hosts=hosts,
-            shared=coverage.shared_machines(hosts),
-            changes=coverage.changes(hosts),
-            sessions=coverage.sessions(run),
-        )
+    return _rendered(
+        "page.html.j2",
+        wording,
+        words=script_words(wording),
+        charts=charts,
+        licence=_text("vendor/LICENSE"),
+        style="".join(map(_text, STYLES)),
+        script=script,
+        repeat=json.dumps(repeat_words(run)),
+        **_first(contents, hosts),
+        **_sentences(contents),
+        **_tables_and_charts(contents),
+        hosts=hosts,
+        shared=coverage.shared_machines(hosts),
+        changes=coverage.changes(hosts),
+        sessions=coverage.sessions(run),
     )
 
 
 def plain_page(template: str, title: str, wording: Wording, **values: Any) -> str:
     """A page without a script; all text is escaped. ``values`` are for the template."""
-    return (
-        environment(HERE, wording)
-        .get_template(template)
-        .render(
-            language=wording.language,
-            title=title,
-            style=_text("page.css"),
-            places={},
-            version=VERSION,
-            **values,
-        )
-    )
+    style = _text("page.css")
+    return _rendered(template, wording, title=title, style=style, places={}, **values)
+
+
+def _rendered(template: str, wording: Wording, **values: Any) -> str:
+    page = environment(HERE, wording).get_template(template)
+    return page.render(language=wording.language, version=VERSION, **values)
 
 
 def _text(name: str) -> str:
