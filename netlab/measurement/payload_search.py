@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from netlab import ethernet
@@ -333,10 +334,7 @@ def _captured(path: Direction, payload_bytes: int, trial: Trial, way: str = "") 
         steps["captured_next_"] = (payload_bytes + 1, False)
     values: dict[str, Value] = {"captured": True}
     for prefix, (message_bytes, whole) in steps.items():
-
-        def exchange(message_bytes: int = message_bytes, whole: bool = whole) -> None:
-            path.exchange(message_bytes, whole=whole)
-
+        exchange = partial(path.exchange, message_bytes, whole=whole)
         try:
             pcap = capture_during(path.ends.agent_of_server, *path.addresses, exchange)
             values |= of_frames(prefix, pcap)

@@ -87,16 +87,8 @@ def _short(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _rect(x: float, y: float, wide: float, high: float, look: str) -> Mark:
-    return _mark("rect", look, {"x": x, "y": y, "width": max(wide, 0), "height": max(high, 0)})
-
-
 def _line(x1: float, y1: float, x2: float, y2: float, look: str) -> Mark:
     return _mark("line", look, {"x1": x1, "y1": y1, "x2": x2, "y2": y2})
-
-
-def _dot(x: float, y: float, radius: float, look: str, *, title: str = "", cell: str = "") -> Mark:
-    return _mark("circle", look, {"cx": x, "cy": y, "r": radius}, title=title, cell=cell)
 
 
 def _words(x: float, y: float, text: str, look: str = "", *, room: float = 0) -> Mark:
@@ -211,11 +203,12 @@ def _interval_scene(rows: Sequence[IntervalRow], axis: Axis, wide: int) -> Scene
         look = "halo" if above else "end"
         marks.append(_words(*at, row.label, look, room=wide if above else margin - 10))
         y += _TYPE + 1 if above else 0
-        middle, (title, cell) = y + high / 2, (row.description, row.cell)
+        middle = y + high / 2
         if row.low is not None and row.high is not None:
             marks.append(_line(scale(row.low), middle, scale(row.high), middle, "whisker"))
         look = "point" if row.shown else "point hollow"
-        marks.append(_dot(scale(row.middle), middle, 4.2, look, title=title, cell=cell))
+        dot = {"cx": scale(row.middle), "cy": middle, "r": 4.2}
+        marks.append(_mark("circle", look, dot, title=row.description, cell=row.cell))
         y += high
     behind = list(_behind(scale, axis, y, wide))
     return Scene(wide, round(y + _BELOW), (*behind, *marks))
@@ -224,7 +217,8 @@ def _interval_scene(rows: Sequence[IntervalRow], axis: Axis, wide: int) -> Scene
 def _behind(scale: _Scale, axis: Axis, bottom: float, wide: int) -> Iterator[Mark]:
     if axis.margin is not None:
         low, high = (scale(min(max(end, scale.low), scale.high)) for end in axis.margin)
-        yield _rect(low, 0, max(3, high - low), bottom, "margin")
+        band = {"x": low, "y": 0, "width": max(3, high - low), "height": max(bottom, 0)}
+        yield _mark("rect", "margin", band)
     count = 4 if wide == NARROW else 6
     if axis.logarithmic:
         ticks = scale.round_numbers(1, 2, 5)

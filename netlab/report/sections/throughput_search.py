@@ -37,7 +37,8 @@ def part(searches: Sequence[Record]) -> Part | None:
     """The results of the throughput searches; ``None`` if the run has no such search."""
     if not searches:
         return None
-    named = _named(searches, _names_of(searches))
+    names = names_of(searches, leaving_out=("protocol", "frame_bytes"))
+    named = _named(searches, names)
     groups = {name: _by_size(records) for name, records in named.items()}
     return Part(
         name=_SECTION,
@@ -52,10 +53,6 @@ def part(searches: Sequence[Record]) -> Part | None:
             *_charts_of_tries(groups),
         ),
     )
-
-
-def _names_of(records: Sequence[Record]) -> dict[str, str]:
-    return names_of(records, leaving_out=("protocol", "frame_bytes"))
 
 
 def _named(records: Sequence[Record], names: Mapping[str, str]) -> dict[str, list[Record]]:
