@@ -42,6 +42,11 @@ class Fault:
         return position + (f"{self.path}: " if self.path else "") + self.message
 
 
+def place(text: str, index: int) -> tuple[int, int]:
+    """Line and column of a character, both from 1."""
+    return text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index)
+
+
 class MatrixError(UsageError):
     """A matrix or an inventory is wrong. ``faults`` has every fault found, in the file's order."""
 

@@ -22,7 +22,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from netlab.errors import Fault, MatrixError, UsageError
+from netlab.errors import Fault, MatrixError, UsageError, place
 
 MAX_BYTES = 1 << 20
 """Maximum size of a text in bytes of UTF-8."""
@@ -287,11 +287,6 @@ def _unreadable(text: str, file: str) -> Fault | None:
     return Fault(file, *place(text, match.start()), "", message)
 
 
-def place(text: str, index: int) -> tuple[int, int]:
-    """Line and column of a character, both from 1."""
-    return text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index)
-
-
 def _syntax_fault(error: yaml.MarkedYAMLError, text: str, file: str) -> Fault:
     mark = error.problem_mark or error.context_mark
     line, column = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
@@ -370,8 +365,8 @@ class Document:
                 key = node = node.items[step]
             else:
                 break
-            place = key if at_key else node
-            line, column = place.line, place.column
+            named = key if at_key else node
+            line, column = named.line, named.column
         return Fault(self.file, line, column, path_text(path), message)
 
     def at(self, path: KeyPath) -> Any:

@@ -15,7 +15,6 @@ the one in the later layer counts.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -41,7 +40,7 @@ from netlab.errors import Fault, MatrixError, UsageError
 from netlab.ethernet import Link
 from netlab.experiment.cells import SEVERITIES, Cell, Comparison, Expectation, Grid, expansion
 from netlab.experiment.hosts import Inventory
-from netlab.experiment.matrix import LongPath, Matrix, NamedMirror, StealRule, StopRule
+from netlab.experiment.matrix import LongPath, Matrix, NamedMirror, StealRule, StopRule, sorted_json
 from netlab.experiment.sample import Sample, drawn
 from netlab.experiment.variants import content_of
 from netlab.kinds import EXCLUSIVE, FIELDS
@@ -326,7 +325,7 @@ def _matrix(document: Document, model: MatrixFile, grids: tuple[Grid, ...], scal
         expectations=expectations_of(model.expect),
         target=target,
         content=content,
-        content_hash=hashlib.sha256(_canonical(content).encode()).hexdigest(),
+        content_hash=hashlib.sha256(sorted_json(content).encode()).hexdigest(),
         has_inventory="hosts" in model.model_fields_set,
         own_repeats=own_repeats,
         sample=sample,
@@ -361,7 +360,7 @@ def _content(
     content: dict[str, Any] = {
         "link": link and link.content(),
         "pairings": sorted(model.pairing_names),
-        "tests": sorted((_test_content(grid) for grid in grids), key=_canonical),
+        "tests": sorted((_test_content(grid) for grid in grids), key=sorted_json),
         "repeats": checks.most_repeats(model),
     }
     if until is not None:
@@ -400,10 +399,6 @@ def _plain(levels: Iterable[Level]) -> Any:
     """A single level unchanged (``None`` if the host decides), several levels as a sorted list."""
     ordered = sorted(levels, key=lambda level: (level is not None, str(type(level)), level or 0))
     return ordered[0] if len(ordered) == 1 else ["auto" if v is None else v for v in ordered]
-
-
-def _canonical(content: Any) -> str:
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 class ExpectFile(Section):

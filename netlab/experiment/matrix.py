@@ -6,6 +6,7 @@ interrupted run, and any later reader of its folder, make the same decisions.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -240,6 +241,11 @@ class Matrix:
     def until_of(self, cell: Cell) -> StopRule | None:
         """The rule that ends the trials of a cell; ``None`` if their number is fixed."""
         return None if cell in self.own_repeats else self.until
+
+
+def sorted_json(content: object) -> str:
+    """JSON that is the same for equal content, for a checksum of it."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def expand(matrix: Matrix) -> tuple[Cell, ...]:

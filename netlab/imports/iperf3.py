@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from netlab.errors import place
 from netlab.imports.common import tool_results
 from netlab.imports.common.csv_table import fault_at
 from netlab.imports.common.tool_results import Output, ToolResult
@@ -50,17 +51,13 @@ def parse_iperf3(text: str, file: str) -> tuple[ToolResult, ...]:
     end = 0
     while begin := _SOLID.search(text, end):
         at = begin.start()
-        with tool_results.json_faults(file, "iperf3", partial(_place, text, at)):
+        with tool_results.json_faults(file, "iperf3", partial(place, text, at)):
             document, end = tool_results.JSON.raw_decode(text, at)
         if not isinstance(document, dict) or not {"start", "end", "error"} & document.keys():
             sentence = "not an output of iperf3 -J: no `start` and no `end`"
-            raise fault_at(file, *_place(text, at), sentence)
+            raise fault_at(file, *place(text, at), sentence)
         results.append(_result(_Iperf3Output(document, file)))
     return tuple(results)
-
-
-def _place(text: str, at: int) -> tuple[int, int]:
-    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 class _Iperf3Output(Output):

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netlab.messages import _, counted
+from netlab.report.language import Wording, wording_in
 
 if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
     from netlab.report.answer import AnswerTable, RunAnswer
-    from netlab.report.language import Wording
     from netlab.report.large import LargeReport
     from netlab.report.sections import FirstLines
     from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip, Table
@@ -321,7 +321,6 @@ def report_of(
 ) -> Report | LargeReport:
     """The report of a run (a very large one, too), or of some cells by key; nothing is written."""
     from netlab.findings.analysis import load, load_cells
-    from netlab.report.language import wording_in
     from netlab.results.arrow.run_parts import is_large, large_run
 
     wording = wording_in(language)
@@ -342,8 +341,6 @@ def write_report(
     reload_s: int | None = None,
 ) -> Path:
     """Write the report of a run: see ``Report.write``."""
-    from netlab.report.language import Wording
-
     return Report(run, wording or Wording(), narrow).write(reload_s=reload_s)
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from netlab.ethernet import Link
 from netlab.experiment.cells import Cell
-from netlab.experiment.matrix import LongPath, Matrix, StopRule
+from netlab.experiment.matrix import LongPath, Matrix, StopRule, sorted_json
 from netlab.trial.record import SCHEMA, Value, check_schema, check_text, refuse_constant
 from netlab.version import VERSION
 
@@ -133,7 +133,7 @@ def to_text(plan: Plan, created_at: str) -> str:
         own = {} if cell.repeats is None else {"repeats": cell.repeats}
         data = {"key": cell.key, "pairing": cell.pairing, "test": cell.test, **own}
         cells.append({**data, "settings": dict(cell.settings)})
-    header["checksum"] = _checksum({**header, "cells": cells}, _canonical(cells))
+    header["checksum"] = _checksum({**header, "cells": cells}, sorted_json(cells))
     # One line per cell, because people read such files and compare them.
     head = json.dumps(header, indent=1, allow_nan=False)
     body = ",\n".join("  " + json.dumps(cell, allow_nan=False) for cell in cells)
@@ -168,7 +168,7 @@ def from_text(text: str, matrix_text: str, check: SettingsCheck | None = None) -
         raise ValueError("not the header of a netlab run")
     check_schema(data.get("schema"))
     checksum = data.pop("checksum", None)
-    canonical = known.canonical if known else _canonical(data.get("cells"))
+    canonical = known.canonical if known else sorted_json(data.get("cells"))
     if checksum != _checksum(data, canonical):
         raise ValueError("its checksum does not match: it was damaged, or changed by hand")
     # The checksum detects only accidents. A file from elsewhere may be wrong despite its checksum.
@@ -257,14 +257,10 @@ def _link(data: dict[str, Any]) -> Link:
 
 def _checksum(data: Mapping[str, Any], cells: str | None = None) -> str:
     """Checksum of the canonical text of ``data``; ``cells``: this text of its cells, if known."""
-    texts = {name: _canonical(data[name]) for name in data if name != "cells" or cells is None}
+    texts = {name: sorted_json(data[name]) for name in data if name != "cells" or cells is None}
     texts |= {} if cells is None else {"cells": cells}
-    parts = (f"{_canonical(name)}:{texts[name]}" for name in sorted(data))
+    parts = (f"{sorted_json(name)}:{texts[name]}" for name in sorted(data))
     return hashlib.sha256(f"{{{','.join(parts)}}}".encode("ascii")).hexdigest()
-
-
-def _canonical(data: object) -> str:
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def plan_differences(folder_plan: Plan, new_plan: Plan) -> list[str]:
