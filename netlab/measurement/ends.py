@@ -185,10 +185,6 @@ class Rendezvous:
         self._gone: str | None = None
         self._changed = threading.Condition()
 
-    def participant(self, name: str) -> Participant:
-        """The participant of a pair, by its name."""
-        return Participant(self, name)
-
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the pairs that have not left, in the order of the constructor."""
@@ -255,7 +251,7 @@ class Participant:
 
 def alone() -> Participant:
     """The participant of a search with a single pair."""
-    return Rendezvous([""]).participant("")
+    return Participant(Rendezvous([""]), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netlab.config.document import did_you_mean
 from netlab.errors import HostError, IncompleteRun, UsageError
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import HostPair, Inventory, is_by_name
 from netlab.experiment.sample import sample_in
+from netlab.report import WrittenReport
 from netlab.trial.record import Record, Status, grouped
 from netlab.units import many
-
-if TYPE_CHECKING:
-    from netlab.report import WrittenReport
 
 PATIENCE_S = 600.0
 """Time from the loss of a host for which a run waits for it, with nothing else to do."""

@@ -595,7 +595,7 @@ def participants_of(trials: Sequence[Trial]) -> dict[Trial, Participant]:
     participants: dict[Trial, Participant] = {}
     for group in grouped(together, lambda trial: trial.cell.setup).values():
         rendezvous = Rendezvous(trial.cell.pairing for trial in group)
-        participants |= {trial: rendezvous.participant(trial.cell.pairing) for trial in group}
+        participants |= {trial: Participant(rendezvous, trial.cell.pairing) for trial in group}
     return participants
 
 

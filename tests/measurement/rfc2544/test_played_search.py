@@ -15,7 +15,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
 from netlab.kinds import ThroughputSearch
 from netlab.kinds.throughput_search.rate_search import VERDICTS
-from netlab.measurement.ends import Ends, Rendezvous
+from netlab.measurement.ends import Ends, Participant, Rendezvous
 from netlab.measurement.engines import measure
 from netlab.measurement.search_trial import OfferedLoad, flows_of
 from netlab.remote.agent import Agent
@@ -223,7 +223,7 @@ def test_pairs_that_search_together_find_the_rate_of_the_slower_device() -> None
     devices = {"a+b": Device(forwards=0.4), "c+d": Device(forwards=0.7)}
 
     def measured(name: str) -> Record:
-        participant = rendezvous.participant(name)
+        participant = Participant(rendezvous, name)
         try:
             ends = devices[name].ends(participant=participant)
             return searched(devices[name], ends, together=True)

@@ -21,7 +21,7 @@ def at_once(
     """The result of a thread for each participant, or its error."""
 
     def acted(name: str) -> Any:
-        participant = rendezvous.participant(name)
+        participant = Participant(rendezvous, name)
         try:
             return act(participant)
         except ProbeError as error:
