@@ -33,6 +33,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "waiting.h"
+
 #ifndef PACKET_IGNORE_OUTGOING
 #define PACKET_IGNORE_OUTGOING 23
 #endif
@@ -43,7 +45,8 @@ enum { IN_TCP = 6, IN_UDP = 17, IN_ICMP6 = 58, V6_FRAGMENT = 44 };
 #define BUFFER_BYTES (64 << 20)
 #define MS 1000000.0
 #define LATE_NS 200000u
-#define SILENCE_NS 150000000u
+#define HOLD_NS 5000000u /* how long jitter stays as it is: what comes together waits together */
+#define FLOWS 65536
 
 enum deed { DROP, DELAY, JITTER, ORDER, COPY, CORRUPT, RATE, PACKETS, LENGTH, MSS, PAUSE, DEEDS };
 static const char *const deeds[] = {"drop",    "delay", "jitter",  "order",  "copy", "corrupt",
@@ -53,7 +56,7 @@ static const char *const times[] = {"always", "periodic", "bursts", "begin"};
 
 struct rule {
     /* which */
-    double ways, family, protocol, longer, shorter, dscp, hash, of, acks, fragments;
+    double ways, family, protocol, longer, shorter, dscp, flow, of, acks, fragments;
     /* what: a share 0 to 1, milliseconds, a number (bit/s, packets a second, bytes) */
     double share, ms, number, queue_ms, shared;
     /* when */
@@ -61,7 +64,8 @@ struct rule {
     enum deed deed;
     enum time time;
     /* the present state, by way where it has two */
-    uint64_t next_ns[2], last_ns[2], turn_ns, began_ns, matched_ns;
+    uint64_t next_ns[2], last_ns[2], held_ns[2], turn_ns, began_ns;
+    double held[2];
     bool is_on;
     uint64_t matched[2], matched_bytes[2], active[2], acted[2], acted_bytes[2], dropped[2];
 };
@@ -72,7 +76,7 @@ static const struct {
 } names[] = {
     {"family", offsetof(struct rule, family)},     {"protocol", offsetof(struct rule, protocol)},
     {"longer", offsetof(struct rule, longer)},     {"shorter", offsetof(struct rule, shorter)},
-    {"dscp", offsetof(struct rule, dscp)},         {"hash", offsetof(struct rule, hash)},
+    {"dscp", offsetof(struct rule, dscp)},         {"flow", offsetof(struct rule, flow)},
     {"of", offsetof(struct rule, of)},             {"acks", offsetof(struct rule, acks)},
     {"fragments", offsetof(struct rule, fragments)}, {"share", offsetof(struct rule, share)},
     {"ms", offsetof(struct rule, ms)},             {"number", offsetof(struct rule, number)},
@@ -88,18 +92,12 @@ struct port {
     uint64_t missed;
 };
 
-struct waiting {
-    uint64_t due_ns, number, arrived_ns;
-    uint32_t slot, length;
-    int out;
-};
-
 /* What the rules select by. */
 struct seen {
     int family, protocol, dscp;
     unsigned length; /* of the IP packet */
     bool is_ack, is_fragment, is_syn;
-    uint32_t hash;
+    uint32_t ports;
     uint8_t *transport, *payload, *end;
 };
 
@@ -107,10 +105,10 @@ static struct rule rules[MOST_RULES];
 static struct port ports[2];
 static uint8_t *pool;
 static uint32_t slot_count, *free_slots, free_count;
-static struct waiting *heap, *batch[2];
-static uint32_t heap_count;
+static struct waiting *batch[2];
 static int batch_count[2], rule_count;
 static uint64_t number, no_room, chance_state, slot_bytes;
+static uint32_t flows[FLOWS], flow_count; /* by their ports: numbers from 1; 0 is not seen yet */
 
 static void fail(const char *format, ...) {
     va_list words;
@@ -134,36 +132,6 @@ static double chance(void) {
     chance_state ^= chance_state << 25;
     chance_state ^= chance_state >> 27;
     return (double)((chance_state * 2685821657736338717u) >> 11) / 9007199254740992.0;
-}
-
-/* ---- frames that wait: a heap by the moment at which each is due ---- */
-static bool before(const struct waiting *one, const struct waiting *two) {
-    return one->due_ns != two->due_ns ? one->due_ns < two->due_ns : one->number < two->number;
-}
-
-static void push(struct waiting item) {
-    uint32_t at = heap_count++;
-    for (; at > 0 && before(&item, &heap[(at - 1) / 2]); at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = item;
-}
-
-static struct waiting pop(void) {
-    struct waiting first = heap[0], last = heap[--heap_count];
-    uint32_t at = 0;
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= heap_count)
-            break;
-        if (child + 1 < heap_count && before(&heap[child + 1], &heap[child]))
-            child++;
-        if (!before(&heap[child], &last))
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = last;
-    return first;
 }
 
 /* ---- sending ---- */
@@ -217,7 +185,7 @@ static void see_transport(struct seen *seen, bool is_first) {
     if (!is_first)
         return;
     if (seen->protocol == IN_UDP && left >= 8)
-        seen->payload = seen->transport + 8;
+        seen->payload += 8;
     if (seen->protocol == IN_TCP && left >= 20) {
         size_t header = (size_t)(seen->transport[12] >> 4) * 4;
         unsigned flags = seen->transport[13];
@@ -225,10 +193,8 @@ static void see_transport(struct seen *seen, bool is_first) {
         seen->is_syn = flags & 2;
         seen->is_ack = (flags & 0x17) == 0x10 && seen->payload == seen->end;
     }
-    if ((seen->protocol == IN_UDP || seen->protocol == IN_TCP) && left >= 4) {
-        unsigned sum = get16(seen->transport) + get16(seen->transport + 2);
-        seen->hash = (sum * 2654435761u) >> 16;
-    }
+    if ((seen->protocol == IN_UDP || seen->protocol == IN_TCP) && left >= 4)
+        seen->ports = get16(seen->transport) + get16(seen->transport + 2); /* both ways the same */
 }
 
 /* Whether the frame carries an IP packet that rules may select. */
@@ -275,14 +241,22 @@ static bool see(struct seen *seen, uint8_t *frame, size_t length) {
     return true;
 }
 
+/* Flows are counted in the order in which they come, from 0: chance may not take all or none. */
+static uint32_t flow_of(const struct seen *seen) {
+    uint32_t *flow = &flows[seen->ports % FLOWS];
+    if (!*flow)
+        *flow = ++flow_count;
+    return *flow - 1;
+}
+
 static bool selects(const struct rule *rule, const struct seen *seen, int way) {
     return ((int)rule->ways >> way & 1) && (!rule->family || rule->family == seen->family) &&
            (!rule->protocol || rule->protocol == seen->protocol) &&
            (!rule->longer || seen->length > rule->longer) &&
            (!rule->shorter || seen->length < rule->shorter) &&
            (rule->dscp < 0 || rule->dscp == seen->dscp) &&
-           (!rule->of || seen->hash % (uint32_t)rule->of == rule->hash) &&
-           (!rule->acks || seen->is_ack) && (!rule->fragments || seen->is_fragment);
+           (!rule->acks || seen->is_ack) && (!rule->fragments || seen->is_fragment) &&
+           (!rule->of || flow_of(seen) % (uint32_t)rule->of == rule->flow);
 }
 
 /* ---- when ---- */
@@ -307,11 +281,9 @@ static bool is_active(struct rule *rule, uint64_t at, uint64_t *ends) {
         *ends = rule->turn_ns;
         return rule->is_on;
     }
-    if (rule->time == BEGIN) {
-        if (!rule->matched_ns || at > rule->matched_ns + SILENCE_NS)
+    if (rule->time == BEGIN) { /* of the trial: it begins with what comes first after `on` */
+        if (!rule->began_ns)
             rule->began_ns = at;
-        if (at > rule->matched_ns)
-            rule->matched_ns = at;
         uint64_t begins = rule->began_ns + (uint64_t)(rule->after_ms * MS);
         *ends = begins + on;
         return at >= begins && at < *ends;
@@ -393,7 +365,13 @@ static bool act(struct rule *rule, struct seen *seen, size_t bytes, int way, uin
     switch (rule->deed) {
     case DROP: passes = !is_chosen; has_acted = is_chosen; break;
     case DELAY: *due += (uint64_t)(rule->ms * MS); break;
-    case JITTER: *due += (uint64_t)(chance() * rule->ms * MS); break;
+    case JITTER:
+        if (at > rule->held_ns[way] + HOLD_NS) {
+            rule->held_ns[way] = at;
+            rule->held[way] = chance() * rule->ms * MS;
+        }
+        *due += (uint64_t)rule->held[way];
+        break;
     case ORDER: *due += is_chosen ? (uint64_t)(rule->ms * MS) : 0; has_acted = is_chosen; break;
     case COPY: *copies += is_chosen; has_acted = is_chosen; break;
     case CORRUPT:
@@ -538,6 +516,13 @@ static void tell(void) {
     fflush(stdout);
 }
 
+/* A trial begins for the rule: so do its time, if it has one, and the numbers of the flows. */
+static void turn_on(struct rule *rule) {
+    rule->off = rule->began_ns = 0;
+    memset(flows, 0, sizeof flows);
+    flow_count = 0;
+}
+
 /* Whether standard input goes on. */
 static bool hear(void) {
     static char text[256];
@@ -553,7 +538,7 @@ static bool hear(void) {
         if (!strcmp(text, "tell"))
             tell();
         else if (sscanf(text, "on %d", &which) == 1 && which >= 0 && which < rule_count)
-            rules[which].off = 0;
+            turn_on(&rules[which]);
         else if (sscanf(text, "off %d", &which) == 1 && which >= 0 && which < rule_count)
             rules[which].off = 1;
         length -= (size_t)(end + 1 - text);

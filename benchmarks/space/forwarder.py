@@ -18,7 +18,7 @@ from benchmarks.truths.site import ENDS_WITH_US, RECEIVER, SENDER, Site
 from netlab.lab.network import HEADER_BYTES, SWITCH
 from netlab.lab.programs import run
 
-SOURCE = Path(__file__).with_name("forwarder.c")
+SOURCE, HEADER = (Path(__file__).with_name(name) for name in ("forwarder.c", "waiting.h"))
 BUILT = ROOT / "build" / "space"
 ANSWERS_S = 5.0
 AS_ON_A_WIRE = "tso off gso off gro off tx-udp-segmentation off tx off rx off"
@@ -26,11 +26,11 @@ AS_ON_A_WIRE = "tso off gso off gro off tx-udp-segmentation off tx off rx off"
 
 
 def built(folder: Path = BUILT) -> Path:
-    """The forwarder, compiled once for each content of its source.
+    """The forwarder, compiled once for each content of its sources.
 
     Raises SystemExit with the compiler's words if it cannot be compiled.
     """
-    digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:12]
+    digest = hashlib.sha256(SOURCE.read_bytes() + HEADER.read_bytes()).hexdigest()[:12]
     path = folder / f"forwarder-{digest}"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)

@@ -32,7 +32,15 @@ TIMEOUT = "100ms"
 BELOW_LIMITS, ABOVE_LINK = 0.4, 1.2
 """Offered rates of a mixture, as shares of the cable's rate."""
 FAST_ENOUGH = 0.7
-"""Where copies are made, what is offered leaves room for them, as a share of the cable's rate."""
+"""Where copies are made, or packets held, what is offered leaves room for them: it is so much of
+the cable's rate. Else what was added would wait before the cable, and be lost there."""
+AT_ONCE = 16
+"""Requests that wait at once, where one alone would wait for what is lost, or overtake nothing."""
+LEAST_AT_ONCE, MOST_AT_ONCE, QUEUED_S = 8, 64, 0.02
+"""Requests that fill a slower way back, but do not wait in it for long."""
+USUAL_MTU = 1500
+IN_TURNS_S = 1.2
+"""A window in which what comes and goes is there for whole turns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +87,24 @@ class Stand:
         return all(settings.get(name) == value for name, value in self.acts_on.items())
 
     @property
+    def message_bytes(self) -> int:
+        """The longest message."""
+        return max(_one(test.get("message_size", 0)) for test in self.tests)
+
+    @property
+    def streams(self) -> int:
+        """The most streams that send at once."""
+        return max(int(test.get("streams", 1)) for test in self.tests)
+
+    @property
+    def floods(self) -> bool:
+        """Whether those on whom the cause acts offer as much as they can, whatever arrives."""
+        return all(
+            test["test"] == "stream" and self.acts_on.get("protocol", test.get("protocol")) == "UDP"
+            for test in self.tests
+        )
+
+    @property
     def full_bytes(self) -> int:
         """The largest datagram's payload that both IP versions carry in one packet."""
         return self.mtu - UDP6_HEADERS
@@ -89,7 +115,7 @@ def stand_of(row: Row, words: Words, chance: random.Random) -> Stand:
     mtu = _mtu(row, words, chance)
     full = mtu - UDP6_HEADERS
     repeats = 3 if words.when in ("always", "periodic", "bursts", "begin") else 4
-    begins = words.when == "begin"
+    begins, in_turns = words.when == "begin", words.when in ("periodic", "bursts")
     far = words.what in ("delay", "jitter") or row.planter in ("scaling", "memory")
     test, acts_on = _test(row, words, full, chance)
     rate = chance.choice(RATES)
@@ -97,6 +123,11 @@ def stand_of(row: Row, words: Words, chance: random.Random) -> Stand:
         rate = 50e6 if row.planter == "memory" else 100e6
     if row.planter == "scaling":
         rate = UNSCALED_BYTES * 8 / (2 * FAR_MS / 1e3) / PAYLOAD / (1 - words.share)
+    if words.what == "pause" and words.which == "acknowledgements":
+        rate = 100e6  # the buffers hold less than the pause lasts
+    if row.name == "path-back rate" and test["test"] == "round_trip":
+        waiting = QUEUED_S * rate * (1 - words.share) / 8 / mtu
+        test["outstanding"] = min(max(round(waiting), LEAST_AT_ONCE), MOST_AT_ONCE)
     if "rate" in test:
         test["rate"] = round(test["rate"] * rate)
     slow = row.planter in ("scaling", "memory")
@@ -106,7 +137,7 @@ def stand_of(row: Row, words: Words, chance: random.Random) -> Stand:
         far_ms=FAR_MS if far else 0.0,
         tests=(test,),
         repeats=1 if test["test"] in ("throughput_search", "latency_under_load") else repeats,
-        seconds=1.0 if begins or slow or words.when in ("periodic", "bursts") else 0.6,
+        seconds=IN_TURNS_S if in_turns else 1.0 if begins or slow else 0.6,
         # A server counts the requests of a warm-up, too.
         warm_up_s=0.0 if begins or test["test"] == "round_trip" else 1.0 if slow else 0.2,
         acts_on=acts_on,
@@ -118,6 +149,10 @@ def _mtu(row: Row, words: Words, chance: random.Random) -> int:
         return 1500
     if words.what == "length" and words.which == "family":
         return 9000  # IPv6 needs 1280 bytes everywhere
+    # Many at once must not wait for as long as a lost one does, nor what is late for a whole turn.
+    if _has_trips(row, words) or words.what == "order":
+        least = LEAST_IPV6_MTU if words.which == "family" else 0
+        return chance.choice([mtu for mtu in MTUS if least <= mtu <= USUAL_MTU])
     if words.what in ("length", "copies") or words.which == "length":
         return chance.choice((1500, 9000))
     if words.which == "family":
@@ -165,7 +200,13 @@ def _test(
 
 def _acted(words: Words) -> tuple[str, ...]:
     """The protocols of which one alone may be acted on: TCP does not outlast much loss."""
-    return ("UDP",) if words.what in ("drops", "corruption") else ("TCP", "UDP")
+    return ("UDP",) if _loses(words) else ("TCP", "UDP")
+
+
+def _loses(words: Words) -> bool:
+    """Whether packets of a stream are lost, so that TCP would tell of that alone."""
+    is_in_turns = words.when in ("periodic", "bursts")
+    return words.what in ("drops", "corruption") or (words.what == "rate" and is_in_turns)
 
 
 def _has_trips(row: Row, words: Words) -> bool:
@@ -182,6 +223,8 @@ def _protocol(row: Row, words: Words, trips: bool, chance: random.Random) -> Any
         return "UDP"
     if words.what in ("drops", "corruption") or row.name == "device rate":
         return "UDP"
+    if _loses(words) and not trips:
+        return "UDP"
     if words.which == "port" and words.what in ("order", "copies"):
         return "UDP"  # TCP's counters are those of the first stream
     both = ["TCP", "UDP"] if words.which == "all" and not trips else []
@@ -192,7 +235,10 @@ def _vary(test: dict[str, Any], words: Words, chance: random.Random) -> None:
     """What a matrix may have besides, where no axis shows which packets are acted on."""
     if test["test"] == "stream":
         test["streams"] = chance.choice((1, 1, 2))
-        if test["protocol"] == "UDP" and words.what not in ("copies", "pause"):
+        is_one_length = words.what in ("copies", "pause", "setting") or (
+            words.where == "sender-queue" and words.what == "drops"
+        )
+        if test["protocol"] == "UDP" and not is_one_length:
             full = test["message_size"]
             test["message_size"] = chance.choice((full, [full // 2, full]))
     if words.which == "all" and chance.random() < 0.3:
@@ -207,20 +253,26 @@ def _fit(test: dict[str, Any], row: Row, words: Words, chance: random.Random) ->
         test["socket_buffer"] = "64KiB"
     elif test["test"] == "stream" and row.planter == "forwarder" and words.what != "rate":
         test["socket_buffer"] = chance.choice(("auto", "256KiB"))
-    if words.what == "copies" and (test["test"], test["protocol"]) == ("stream", "UDP"):
+    if words.what == "copies" and test["test"] == "stream":
         test["rate"] = FAST_ENOUGH / (1 + words.share)
+    if words.what == "pause" and words.when != "begin" and _is_held_there(test, row, words):
+        test["rate"] = FAST_ENOUGH * (1 - words.share)
     if row.planter in ("scaling", "memory"):
         test["streams"] = 1
     if row.planter == "queue":
         test |= {"rate": 0.957 / (1 - words.share), "streams": 1}
     if row.name == "device rate":
         test |= {"streams": 1, "message_size": _one(test["message_size"])}
-    if row.name == "path-back rate" and test["test"] == "round_trip":
-        test["outstanding"] = 64
-    if words.where == "path-back" and words.what == "drops" and test["test"] == "round_trip":
-        test["outstanding"] = 16
+    if test["test"] == "round_trip" and words.what in ("drops", "corruption", "order"):
+        test["outstanding"] = AT_ONCE
     if (row.name, words.which, words.when) == ("path rate", "all", "always"):
         _other_kind(test, chance)
+
+
+def _is_held_there(test: Mapping[str, Any], row: Row, words: Words) -> bool:
+    """Whether a pause holds data that a stream sends."""
+    is_stream = test["test"] == "stream" and words.which != "acknowledgements"
+    return is_stream and row.planter == "forwarder"
 
 
 def _one(sizes: Any) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from benchmarks.space.matrices import Stand
+from benchmarks.space.matrices import UDP_HEADERS, Stand
 from benchmarks.space.words import Words
 
 WAYS = {"path": "ab", "path-back": "ba", "cable": "both", "device": "both"}
@@ -12,14 +13,19 @@ DUTY = 0.5
 """A cause that comes and goes is there for so much of the time."""
 MOST = 0.8
 """While it is there it takes at most so much."""
-TURNS_MS = 100.0
+TURNS_MS = 150.0
+"""Throughput is read each 100 ms: turns of as much might be half in each."""
 PAUSES_MS = 200.0
 """A pause, and the time until the next one."""
 BEGIN_MS = {0.4: 500.0}
 USUAL_BEGIN_MS, WINDOW_MS = 200.0, 1000.0
 AFTER_MS = 10.0
 """A window opens with the first message: what comes before it cannot be seen."""
-OVERTAKEN_FRAMES = 4
+OVERTAKEN_FRAMES, MOST_OVERTAKEN_FRAMES = 4, 14
+"""A frame is late by so many frames of its stream; by more if most of these are late themselves."""
+BESIDE = 0.05
+"""The chance at which all of them are: then nothing is overtaken."""
+QUEUE_MS = 100.0
 FRAMING = 38
 DATA_BYTES = 200
 """Packets that are longer carry data."""
@@ -59,7 +65,7 @@ def _selector(words: Words, stand: Stand) -> dict[str, Any]:
         "family": {"family": value},
         "length": {"longer": round(stand.full_bytes * 0.6)},
         "class": {"dscp": value},
-        "port": {"of": 2, "hash": 1},
+        "port": {"of": 2, "flow": 1},
         "direction": {"longer": DATA_BYTES},
         "acknowledgements": {"acks": 1},
         "fragments": {"fragments": 1},
@@ -69,12 +75,11 @@ def _selector(words: Words, stand: Stand) -> dict[str, Any]:
 
 def _deed(words: Words, stand: Stand) -> dict[str, Any]:
     share = float(acting_share(words))
-    rate = stand.rate_bit_per_s or 0.0
     if words.what == "rate":
         return _rate(words, stand, share)
     # A delay d of a round trip r takes the share d / (r + d) of what waits for round trips.
     delay_ms = 2 * stand.far_ms * share / (1 - share)
-    late_ms = max(3.0, OVERTAKEN_FRAMES * 8 * (stand.mtu + FRAMING) / rate * 1e3)
+    late_ms = max(3.0, _overtaken_frames(share) * stand.streams * _frame_ms(stand))
     if words.what == "length":
         clamp = {"do": "mss", "number": round((stand.mtu - 40) * (1 - share))}
         drop = {"do": "length", "number": round(stand.mtu * (1 - share))}
@@ -91,19 +96,31 @@ def _deed(words: Words, stand: Stand) -> dict[str, Any]:
     return deeds[words.what]
 
 
+def _frame_ms(stand: Stand) -> float:
+    """How long a full frame takes on the cable."""
+    rate = stand.rate_bit_per_s
+    return 8e3 * (stand.mtu + FRAMING) / rate if rate else 0.0
+
+
+def _overtaken_frames(share: float) -> int:
+    frames = math.ceil(math.log(BESIDE) / math.log(share))
+    return min(max(frames, OVERTAKEN_FRAMES), MOST_OVERTAKEN_FRAMES)
+
+
 def _rate(words: Words, stand: Stand, share: float) -> dict[str, Any]:
     """A limit of packets where all have one length, else of bits on the wire."""
-    rate = stand.rate_bit_per_s or 0.0
-    frames = rate / 8 / (stand.mtu + FRAMING) * (1 - share)
+    rate, queue_ms = stand.rate_bit_per_s or 0.0, QUEUE_MS
+    if words.when in ("periodic", "bursts") and stand.floods:
+        # What waited here would wait before the cable later, and bridge the next time: no loss.
+        queue_ms = _frame_ms(stand) / 2
     if words.where == "device":
-        return _packets(frames) | {"shared": 1}
+        frame_bytes = stand.message_bytes + UDP_HEADERS + FRAMING
+        number = rate / 8 / frame_bytes * (1 - share)
+        return {"do": "packets", "number": number, "queue_ms": queue_ms, "shared": 1}
     if words.which == "acknowledgements":  # one for two segments
-        return _packets(frames / 2)
-    return {"do": "rate", "number": round(rate * (1 - share)), "queue_ms": 100}
-
-
-def _packets(per_second: float) -> dict[str, Any]:
-    return {"do": "packets", "number": float(per_second), "queue_ms": 100}
+        number = rate / 8 / (stand.mtu + FRAMING) * (1 - share) / 2
+        return {"do": "packets", "number": number, "queue_ms": queue_ms}
+    return {"do": "rate", "number": round(rate * (1 - share)), "queue_ms": queue_ms}
 
 
 def _times(words: Words) -> dict[str, Any]:
