@@ -15,11 +15,11 @@ from benchmarks.space.draw import Planned, chance_of
 from benchmarks.space.forwarder import Forwarder
 from benchmarks.space.matrices import FAR_MS, RECEIVER_CPU, SENDER_CPU, Stand
 from benchmarks.space.rows import ROWS
+from benchmarks.space.trials import Planting
 from benchmarks.space.words import RECEIVERS, Words
-from benchmarks.truths.plants import Plant
+from benchmarks.truths.plants import OnTrial, Plant
 from benchmarks.truths.plants.hosts import BUFFERED_MS, busy, quota, setting
 from benchmarks.truths.plants.paths import other_flow, own_queue, slower, small_mtu
-from benchmarks.truths.plants.trials import in_trials
 from benchmarks.truths.site import RATE_BIT_PER_S, RECEIVER, SENDER, Site, killed
 
 STOP_EVERY_S = 0.2
@@ -65,10 +65,11 @@ def plant_of(words: Words, stand: Stand, forwarder: Forwarder | None, rule: int)
 
 def _turned_on(forwarder: Forwarder, rule: int) -> Plant:
     @contextmanager
-    def plant(_: Site, __: float) -> Iterator[None]:
+    def plant(_: Site, __: float) -> Iterator[OnTrial]:
         forwarder.turn(rule, on=True)
         try:
-            yield
+            # What acts at the beginning needs to be told when a trial begins.
+            yield lambda _: forwarder.turn(rule, on=True)
         finally:
             forwarder.turn(rule, on=False)
 
@@ -123,11 +124,10 @@ def _signal(pids: list[int], number: signal.Signals) -> None:
             kill(pid, number)
 
 
-def timed(plant: Plant, planned: Planned, words: Words) -> Plant:
+def planting_of(plant: Plant, planned: Planned, words: Words) -> Planting:
     """The plant in some trials of each cell, or from one of them on, as the words say."""
-    if words.when not in ("trials", "onset"):
-        return plant
-    return in_trials(plant, selector_of(planned, words))
+    is_timed = words.when in ("trials", "onset")
+    return Planting(plant, words.share, selector_of(planned, words) if is_timed else None)
 
 
 def selector_of(planned: Planned, words: Words) -> Callable[[int], bool]:
@@ -149,7 +149,10 @@ def foreign_cpu() -> Iterator[None]:
         yield
 
 
-def queue_drops(site: Site, host: str = SENDER) -> int:
-    """Packets that the queue of a host's own interface has dropped so far."""
+def own_queue_counts(site: Site, host: str = SENDER) -> tuple[int, int]:
+    """Packets that the queue of a host's own interface has passed, and dropped."""
     tables = json.loads(site.run(host, *["tc", "-s", "-j", "qdisc", "show", "dev", "test"]))
-    return sum(int(table.get("drops", 0)) for table in tables)
+    passed, dropped = (
+        sum(int(table.get(name, 0)) for table in tables) for name in ("packets", "drops")
+    )
+    return passed, dropped

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.space.draw import planned_from_json
-from benchmarks.space.one_run import CONTROL, RUN, cost_of
+from benchmarks.space.draw import Planned, planned_from_json
+from benchmarks.space.evidence import CONTROL, COUNTED, RUN, affected, costs_of, planter_of
 from benchmarks.space.score import Judged, Part, Statement, Truth, judge
+from benchmarks.space.words import Words
 from benchmarks.truths.one_run import MOST_STOLEN, TRUTH
 from netlab.errors import NetlabError
 from netlab.findings.analysis import Analysis, load
@@ -44,22 +45,47 @@ def truth_of(path: Path, run: Analysis | None, control: Analysis | None = None) 
     plain = json.loads(path.read_text("utf-8"))
     planned = planned_from_json({name: plain[name] for name in WANTED})
     evidence: Sequence[dict[str, Any]] = plain["evidence"]
-    parts = tuple(
-        Part(words, frozenset(seen["cells"]), tuple(seen["shares"].values()), acted=seen["acted"])
-        for words, seen in zip(planned.parts, evidence, strict=False)
-    )
+    parts = tuple(_part(words, seen) for words, seen in zip(planned.parts, evidence, strict=False))
     if len(parts) == 1 and run is not None and control is not None:
-        costs = {
-            cell: cost
-            for cell in parts[0].cells
-            if (cost := cost_of(planned, parts[0].words, [cell], run, control)) is not None
-        }
-        parts = (replace(parts[0], costs=costs),)
+        parts = (_with_costs(planned, parts[0], run, control),)
     if len(parts) < len(planned.parts):  # it failed before anything was planted
         parts = tuple(Part(words, frozenset(), (), acted=False) for words in planned.parts)
     cells = frozenset() if run is None else frozenset(cell.key for cell in run.plan.cells)
     stolen = plain["stolen_share"] > MOST_STOLEN
     return Truth(planned, cells, parts, stolen=stolen, failed=plain["failed"])
+
+
+def _part(words: Words, seen: Mapping[str, Any]) -> Part:
+    """A cause by its evidence. That of older runs has no counts of its cells."""
+    counts = _of_packets(words, seen.get("counts", {}))
+    # The share of the whole run is that of no cell.
+    shares = [share for name, share in seen["shares"].items() if name != "counted" or not counts]
+    return Part(
+        words,
+        frozenset(seen["cells"]),
+        tuple(shares),
+        acted=seen["acted"],
+        also=frozenset(seen.get("also", ())),
+        counts=counts,
+    )
+
+
+def _of_packets(
+    words: Words, counts: Mapping[str, Mapping[str, int]]
+) -> Mapping[str, Mapping[str, int]]:
+    """The counts, if how much is a share of packets."""
+    if words.what in COUNTED or planter_of(words) == "queue":
+        return counts
+    if (words.what, words.which) == ("rate", "acknowledgements"):  # each says what the last one did
+        return {cell: {**its, "acted": its["dropped"]} for cell, its in counts.items()}
+    return {}
+
+
+def _with_costs(planned: Planned, part: Part, run: Analysis, control: Analysis) -> Part:
+    """The cause with what it costs each cell; in which it costs nothing, it need not be named."""
+    costs = costs_of(planned, part.words, sorted(part.present), run, control)
+    cells = frozenset(affected(part.words, sorted(part.present), costs))
+    return replace(part, cells=cells, also=part.present - cells, costs=costs)
 
 
 def statements_of(run: Analysis | None) -> tuple[Statement, ...]:

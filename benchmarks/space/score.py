@@ -6,7 +6,7 @@ What the control run (the same matrix in the same lab, without the cause) says t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,6 +28,8 @@ SENDER, RECEIVER = "linux-b", "linux-a"
 WITHIN, LEAST_WITHIN = 0.1, 0.005
 """How far a stated amount may be from the true one, as a share of it; and at least, as a share of
 the rate: two trials of a second differ by as much."""
+AMONG = ("active", "matched", "data")
+"""Packets of which a share may be said, by the names of their counts."""
 OF_THE_LAB = ("below-floor",)
 """Warnings that are true of every lab: its cables delay no single frame."""
 Outcome = Literal["right", "symptom", "beside", "silent", "false"]
@@ -67,22 +69,42 @@ class Part:
 
     words: Words
     cells: frozenset[str]
-    """The cells on which it acted."""
+    """The cells on which it acted: they must be named."""
     shares: tuple[float, ...]
     """True answers to how much: of what it acted on, and what it cost."""
     acted: bool = True
     """Whether the planter's own counters, or the cost, show it."""
     costs: Mapping[str, float] = field(default_factory=dict)
     """Cell → the share that it cost there."""
+    also: frozenset[str] = frozenset()
+    """Cells in which it was there and cost nothing: they may be named."""
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Cell → packets on which it acted, among those that it selects while it acts (``active``), at
+    any time (``matched``), and all that carry data (``data``)."""
 
     def shares_of(self, cells: frozenset[str]) -> tuple[float, ...]:
         """True answers to how much, of these cells."""
         costs = [self.costs[cell] for cell in sorted(cells & self.costs.keys())]
-        return (*self.shares, *([sum(costs) / len(costs)] if costs else []))
+        counts = [self.counts[cell] for cell in sorted(cells & self.counts.keys())]
+        return (*self.shares, *([sum(costs) / len(costs)] if costs else []), *_counted(counts))
+
+    @property
+    def present(self) -> frozenset[str]:
+        """The cells in which it was there."""
+        return self.cells | self.also
 
     @property
     def row(self) -> Row:
         return ROWS[f"{self.words.where} {self.words.what}"]
+
+
+def _counted(cells: Sequence[Mapping[str, int]]) -> Iterator[float]:
+    """The shares of the packets of these cells: of all together, and the mean of the cells."""
+    for among in AMONG:
+        pairs = [(its["acted"], its[among]) for its in cells if its[among]]
+        if pairs:
+            yield min(1.0, sum(acted for acted, _ in pairs) / sum(of for _, of in pairs))
+            yield sum(min(1.0, acted / of) for acted, of in pairs) / len(pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +211,7 @@ def _is_full(statement: Statement, part: Part, truth: Truth) -> bool:
     return (
         same_place(part.words, claim.where)
         and _says_hosts(claim, part.words)
-        and cells <= part.cells
+        and cells <= part.present
         and (is_near(claim.share, part.shares_of(cells)) or _is_uncounted(claim, part, truth))
     )
 
@@ -243,7 +265,7 @@ def is_false(statement: Statement, truth: Truth) -> bool:
 def _is_false_of(statement: Statement, part: Part) -> bool:
     claim = statement.claim
     assert claim is not None
-    if statement.cells and not statement.cells & part.cells:
+    if statement.cells and not statement.cells & part.present:
         return True
     if claim.what in ("", part.words.what) and (
         claim.where == "" or same_place(part.words, claim.where)
@@ -264,7 +286,7 @@ def _contradicts(statement: Statement, part: Part) -> bool:
         (has_direction and swapped)
         or claim.which not in {*DEFAULTS, words.which}
         or (claim.when not in DEFAULTS and not _is_its_time(claim.when, part))
-        or bool(statement.cells and not statement.cells & part.cells)
+        or bool(statement.cells and not statement.cells & part.present)
     )
 
 

@@ -114,6 +114,15 @@ def test_a_true_sentence_about_cells_that_are_not_affected_is_false() -> None:
     assert outcome(said(RIGHT), said(RIGHT, QUICK)) == "false"
 
 
+def test_cells_in_which_a_cause_is_and_costs_nothing_may_be_named_and_need_not_be() -> None:
+    part = Part(LIMIT, frozenset({"slow-1"}), (0.4,), also=frozenset({"slow-2"}))
+    of_run = replace(truth(LIMIT), parts=(part,))
+    for cells in ({"slow-1"}, {"slow-1", "slow-2"}):
+        assert judge(of_run, [said(RIGHT, frozenset(cells))]).outcome == "right"
+    assert judge(of_run, [said(RIGHT, frozenset({"slow-2"}))]).outcome == "symptom"
+    assert judge(of_run, [said(RIGHT, QUICK)]).outcome == "false"
+
+
 def test_what_truly_follows_is_beside_and_nothing_is_silent() -> None:
     assert outcome(claimed("path", "drops")) == "beside"
     assert outcome() == outcome(said(None)) == outcome(claimed("", "")) == "silent"

@@ -12,9 +12,10 @@ import pytest
 from labs import needs_a_lab
 
 from benchmarks.space.draw import Planned, chosen, drawn
+from benchmarks.space.evidence import RUN
 from benchmarks.space.forwarder import forwarding
 from benchmarks.space.matrices import Stand
-from benchmarks.space.one_run import RUN, measure, standing
+from benchmarks.space.one_run import measure, standing
 from benchmarks.truths.site import Site
 from netlab.findings.analysis import load
 from netlab.findings.finding import Kind

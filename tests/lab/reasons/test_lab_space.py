@@ -14,9 +14,12 @@ import pytest
 from labs import needs_a_lab
 
 from benchmarks.space.draw import Planned, chosen, drawn
-from benchmarks.space.forwarder import Acted, Counters, forwarding
+from benchmarks.space.forwarder import forwarding
 from benchmarks.space.matrices import Stand
 from benchmarks.space.one_run import measure, standing
+from benchmarks.space.plants import selector_of
+from benchmarks.space.trials import COUNTING, grown
+from benchmarks.space.words import Words
 from benchmarks.truths import tools
 from benchmarks.truths.one_run import TRUTH
 from benchmarks.truths.site import RECEIVER, SENDER, Site
@@ -118,18 +121,6 @@ def arrived(
         return list(json.loads(sink.stdout.readline()).get(str(port), []))
 
 
-def grown(old: Counters, new: Counters) -> Acted:
-    """What the first rule did between two readings."""
-    pairs = {
-        name: tuple(
-            b - a
-            for a, b in zip(getattr(old.rules[0], name), getattr(new.rules[0], name), strict=True)
-        )
-        for name in Acted.__slots__
-    }
-    return Acted(**pairs)
-
-
 def round_trips_ms(site: Site, count: int = 40) -> list[float]:
     """Round trips of datagrams, one every 10 ms."""
     address = site.host(RECEIVER).addresses[0]
@@ -183,7 +174,7 @@ def test_a_hundred_thousand_small_frames_a_second_pass_without_loss_of_its_own(s
         ("acks=1", None, {}),
         ("fragments=1", {"size": 3000}, {"size": 1000}),
         ("fragments=1", {"size": 3000, "family": 6}, {"size": 1000, "family": 6}),
-        ("of=2,hash=1", {"port": 6001}, {"port": 6002}),
+        ("of=2,flow=1", {"port": 6001}, {"port": 6002}),  # the second flow that it sees
     ],
 )
 def test_a_rule_acts_on_the_packets_that_it_selects_and_on_no_others(
@@ -194,10 +185,10 @@ def test_a_rule_acts_on_the_packets_that_it_selects_and_on_no_others(
         if passed is not None:
             assert arrived(site, **passed) == [*range(COUNT)]
         second = forwarder.counters()
-        assert grown(first, second).matched == (0, 0)
+        assert grown(first, second, 0).matched == (0, 0)
         if dropped is not None:
             got = arrived(site, **dropped)
-            matched = grown(second, forwarder.counters())
+            matched = grown(second, forwarder.counters(), 0)
             assert got == [] and matched.dropped == matched.matched
             assert matched.dropped[0] >= COUNT and matched.dropped[1] == 0
 
@@ -209,6 +200,23 @@ def test_acknowledgements_without_data_are_selected_on_their_way_back(site: Site
     matched = counters.rules[0].matched
     assert matched[1] > 0.1 * counters.ports[0]["frames"]
     assert matched[0] < 0.02 * counters.ports[0]["frames"]
+
+
+def test_half_of_the_flows_are_selected_as_they_come_anew_in_each_trial(site: Site) -> None:
+    with forwarding(site, MTU, ["do=drop,way=ab,protocol=17,of=2,flow=1,off=1"]) as forwarder:
+        for ports in (PORTS, PORTS[::-1]):
+            forwarder.turn(0, on=True)
+            assert arrived(site, port=ports[0]) == [*range(COUNT)]
+            assert arrived(site, port=ports[1]) == []
+
+
+def test_packets_with_data_are_counted_by_a_rule_that_does_nothing(site: Site) -> None:
+    with forwarding(site, MTU, [COUNTING, "do=drop,way=ab,protocol=17,share=0.4"]) as forwarder:
+        got, long = arrived(site, size=100), arrived(site, size=1000)
+        counters = forwarder.counters()
+    assert COUNT <= counters.rules[0].matched[0] <= COUNT + 5
+    assert counters.rules[0].acted == (0, 0)
+    assert counters.rules[1].dropped[0] == 2 * COUNT - len(got) - len(long)
 
 
 # ---- what, and how much --------------------------------------------------------------------------
@@ -258,6 +266,12 @@ def test_a_delay_is_added_to_each_packet_of_its_way_and_ends_with_its_rule(site:
         assert 5.0 < statistics.median(round_trips_ms(site)) < 5.6
         forwarder.turn(0, on=False)
         assert statistics.median(round_trips_ms(site)) < 0.6
+
+
+def test_jitter_delays_what_comes_together_alike_and_keeps_order(site: Site) -> None:
+    with forwarding(site, MTU, ["do=jitter,way=ab,protocol=17,ms=8"]):
+        got = arrived(site, pause_s=0.0002)
+    assert got == [*range(COUNT)]
 
 
 def test_jitter_spreads_round_trips_evenly_up_to_its_bound(site: Site) -> None:
@@ -326,15 +340,17 @@ def test_a_rule_that_comes_and_goes_is_there_for_its_part_of_the_time(
     assert gaps[True] >= 8
 
 
-def test_a_rule_of_the_beginning_acts_after_each_silence_for_its_time(site: Site) -> None:
-    rule = "do=drop,way=ab,protocol=17,when=begin,after_ms=10,on_ms=50"
-    with forwarding(site, MTU, [rule]):
+def test_a_rule_of_the_beginning_acts_once_in_each_trial_for_its_time(site: Site) -> None:
+    rule = "do=drop,way=ab,protocol=17,when=begin,after_ms=10,on_ms=50,off=1"
+    with forwarding(site, MTU, [rule]) as forwarder:
         for _ in range(2):
+            forwarder.turn(0, on=True)  # a trial begins
             got = arrived(site, pause_s=0.001)
             missing = sorted({*range(COUNT)} - {*got})
             assert missing == [*range(missing[0], missing[-1] + 1)]
             assert 1 <= missing[0] <= 12 and 25 <= len(missing) <= 51
-            site.run(SENDER, "sleep", "0.2")
+        site.run(SENDER, "sleep", "0.2")
+        assert arrived(site, pause_s=0.001) == [*range(COUNT)]  # silence is no beginning
 
 
 HALF = """
@@ -375,3 +391,28 @@ def test_a_run_with_a_cause_is_measured_with_its_control_and_the_counters_show_t
     (seen,) = truth["evidence"]
     assert truth["failed"] is None and seen["acted"] and seen["cells"]
     assert seen["shares"]["counted"] == pytest.approx(seen["shares"]["acting"], abs=0.05)
+    for cell in seen["cells"]:
+        its = seen["counts"][cell]
+        assert its["acted"] / its["active"] == pytest.approx(seen["shares"]["acting"], abs=0.1)
+        assert 0 < its["active"] <= its["matched"]
+
+
+FLOW_IN_TWO = Words("sender-queue", "rate", when="trials", share=0.4)
+
+
+def test_a_program_of_a_cause_runs_in_all_its_trials(tmp_path: Path) -> None:
+    both = {"test": "stream", "protocol": ["TCP", "UDP"], "message_size": 1452, "streams": 1}
+    stand = Stand(rate_bit_per_s=20e6, tests=(both,), repeats=4)
+    seeds = (seed for seed in itertools.count(1) if trials_of(seed, stand) > 1)
+    planned = Planned("flow", "cause", (FLOW_IN_TWO,), stand, next(seeds))
+    measure(planned, tmp_path)
+    truth = json.loads((tmp_path / planned.name / TRUTH).read_text("utf-8"))
+    (seen,) = truth["evidence"]
+    assert truth["failed"] is None and len(seen["cells"]) == 2 and seen["also"] == []
+    assert [*seen["costs"].values()] == pytest.approx([0.4, 0.4], abs=0.06)
+
+
+def trials_of(seed: int, stand: Stand) -> int:
+    """In how many trials of each cell the cause is."""
+    selector = selector_of(Planned("flow", "cause", (FLOW_IN_TWO,), stand, seed), FLOW_IN_TWO)
+    return sum(selector(number) for number in range(1, stand.repeats + 1))

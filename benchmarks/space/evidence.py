@@ -1,0 +1,160 @@
+"""What shows that a cause acted: its cells, what it cost each of them, and what was counted.
+
+All of it is read from the run with the cause, from its control run, and from the counters of the
+planter, and is the same whatever the findings say.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.space.draw import Planned
+from benchmarks.space.forwarder import Acted
+from benchmarks.space.plants import STOP_EVERY_S, selector_of
+from benchmarks.space.rows import ROWS, Planter
+from benchmarks.space.rules_of import acting_share
+from benchmarks.space.words import Words
+from benchmarks.truths.plants.hosts import BUFFERED_MS, PERIOD_MS
+from netlab.errors import NetlabError
+from netlab.findings.analysis import Analysis, load
+from netlab.trial.record import Record, Status, as_number
+
+CONTROL, RUN = "control", "run"
+LEAST_COST = 0.3
+"""A cause acted if it costs this part of the share that it should take."""
+COUNTED = ("drops", "order", "copies", "corruption")
+"""Of these, how much is the share of the packets."""
+BY_COST: tuple[Planter, ...] = ("flow", "cable", "quota", "stops", "scaling", "memory")
+"""Nothing counts what these planters did: it is the cost that shows it."""
+INTENDED: tuple[Planter, ...] = ("quota", "stops", "scaling", "memory")
+"""Of these, the planted share is what they were meant to cost, and nothing in the lab has it."""
+QUANTITIES = (
+    *("throughput_bit_per_s", "to_server_throughput_bit_per_s", "to_client_throughput_bit_per_s"),
+    *("transactions_per_s", "frames_per_s"),
+)
+"""What may be lost, the first that a record has."""
+
+
+def planter_of(words: Words) -> Planter:
+    """How the cause is planted."""
+    return ROWS[f"{words.where} {words.what}"].planter
+
+
+def way_of(words: Words) -> int:
+    """The way of the packets that the cause is about: 0 there, 1 back."""
+    return int(words.where == "path-back")
+
+
+def evidence_of(
+    planned: Planned,
+    words: Words,
+    folder: Path,
+    rule: Acted | None,
+    counts: Mapping[str, Mapping[str, int]],
+) -> dict[str, Any]:
+    """What is known of one cause: the cells, the shares that are true, whether it acted.
+
+    ``rule``: what its rule of the forwarder did in the whole run; ``counts``: in each cell.
+    """
+    selected, costs = cells_and_costs(planned, words, folder)
+    cells = affected(words, selected, costs)
+    shares = shares_of(words, is_cost_known=bool(costs))
+    if rule is not None and rule.share is not None and words.what in COUNTED:
+        shares["counted"] = rule.share
+    if costs and cells:
+        shares["cost"] = statistics.fmean(costs[cell] for cell in cells if cell in costs)
+    if rule is not None:
+        acted = sum(rule.acted) > 0
+    elif planter_of(words) == "queue":
+        acted = any(each["acted"] > 0 for each in counts.values())
+    else:
+        least = LEAST_COST * words.share
+        acted = planter_of(words) == "mtu" or any(cost >= least for cost in costs.values())
+    return {
+        "cells": cells,
+        "also": [cell for cell in selected if cell not in cells],
+        "shares": {name: round(share, 4) for name, share in shares.items()},
+        "costs": {cell: round(cost, 4) for cell, cost in costs.items()},
+        "acted": acted,
+        "rule": None if rule is None else {name: getattr(rule, name) for name in Acted.__slots__},
+        "counts": {cell: dict(its) for cell, its in counts.items() if cell in selected},
+    }
+
+
+def shares_of(words: Words, *, is_cost_known: bool) -> dict[str, float]:
+    """The shares that are true because the cause was planted so.
+
+    ``acting``: while it is there; ``planted``: of all the time, if that is certain beforehand.
+    """
+    planter, acting = planter_of(words), acting_share(words)
+    if planter == "quota":  # time that a program does not get: the buffers bridge some of it
+        acting = words.share + BUFFERED_MS / PERIOD_MS
+    elif planter == "stops":
+        acting = words.share + BUFFERED_MS / 1e3 / STOP_EVERY_S
+    shares = {"acting": acting}
+    is_certain = planter not in INTENDED and abs(acting - words.share) < 1e-9
+    if is_certain or not is_cost_known:
+        shares["planted"] = words.share
+    return shares
+
+
+def cells_and_costs(
+    planned: Planned, words: Words, folder: Path
+) -> tuple[list[str], dict[str, float]]:
+    """The cells that the cause selects, and what one cause costs in each."""
+    try:
+        with_it, without = load(folder / RUN), load(folder / CONTROL)
+    except NetlabError:
+        return [], {}
+    stand = planned.stand
+    cells = [cell.key for cell in with_it.plan.cells if stand.acts(cell.settings)]
+    if len(planned.parts) > 1:
+        return cells, {}
+    return cells, costs_of(planned, words, cells, with_it, without)
+
+
+def affected(words: Words, cells: Sequence[str], costs: Mapping[str, float]) -> list[str]:
+    """The cells in which something is there to be found: without any, all that are selected."""
+    if planter_of(words) not in BY_COST:
+        return [*cells]
+    least = LEAST_COST * words.share
+    return [cell for cell in cells if costs.get(cell, 0.0) >= least] or [*cells]
+
+
+def costs_of(
+    planned: Planned, words: Words, cells: Sequence[str], with_it: Analysis, without: Analysis
+) -> dict[str, float]:
+    """Cell → the share that a cause costs there, in its trials; not those where it is not known."""
+    selector = selector_of(planned, words)
+    costs: dict[str, float] = {}
+    for cell in cells:
+        reading = _mean(with_it, cell, lambda record: selector(record.trial))
+        clean = _mean(without, cell, lambda _: True)
+        if reading is not None and clean:
+            costs[cell] = 1 - reading / clean
+    return costs
+
+
+def _mean(analysis: Analysis, cell: str, wanted: Callable[[Record], bool]) -> float | None:
+    values = [
+        value
+        for record in analysis.records
+        if record.cell == cell and wanted(record) and (value := quantity(record)) is not None
+    ]
+    return statistics.fmean(values) if values else None
+
+
+def quantity(record: Record) -> float | None:
+    """What a trial has reached. One that fails, or that the path does not let begin, has nothing.
+
+    ``None``: not measured, or of a kind that reaches nothing.
+    """
+    if record.status in (Status.FAILED, Status.IMPOSSIBLE):
+        return 0.0
+    for name in QUANTITIES:
+        if (value := as_number(record.values.get(name))) is not None:
+            return value
+    return None
