@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.space.draw import Planned
+from benchmarks.space.draw import ADDING, Planned
 from benchmarks.space.forwarder import Acted
 from benchmarks.space.plants import STOP_EVERY_S, selector_of
 from benchmarks.space.rows import ROWS, Planter
@@ -60,7 +60,9 @@ def evidence_of(
     ``rule``: what its rule of the forwarder did in the whole run; ``counts``: in each cell.
     """
     selected, costs = cells_and_costs(planned, words, folder)
-    cells = affected(words, selected, costs)
+    cells = affected(planned, words, selected, costs)
+    if len(planned.parts) > 1:
+        costs = {}  # they are those of both causes
     shares = shares_of(words, is_cost_known=bool(costs))
     if rule is not None and rule.share is not None and words.what in COUNTED:
         shares["counted"] = rule.share
@@ -104,24 +106,34 @@ def shares_of(words: Words, *, is_cost_known: bool) -> dict[str, float]:
 def cells_and_costs(
     planned: Planned, words: Words, folder: Path
 ) -> tuple[list[str], dict[str, float]]:
-    """The cells that the cause selects, and what one cause costs in each."""
+    """The cells that the cause selects, and what all causes of the run cost in each."""
     try:
         with_it, without = load(folder / RUN), load(folder / CONTROL)
     except NetlabError:
         return [], {}
     stand = planned.stand
     cells = [cell.key for cell in with_it.plan.cells if stand.acts(cell.settings)]
-    if len(planned.parts) > 1:
-        return cells, {}
     return cells, costs_of(planned, words, cells, with_it, without)
 
 
-def affected(words: Words, cells: Sequence[str], costs: Mapping[str, float]) -> list[str]:
-    """The cells in which something is there to be found: without any, all that are selected."""
-    if planter_of(words) not in BY_COST:
+def affected(
+    planned: Planned, words: Words, cells: Sequence[str], costs: Mapping[str, float]
+) -> list[str]:
+    """The cells in which something is there to be found: without any, all that are selected.
+
+    ``costs``: of all causes of the run. In a mixture a limit may be above what a cell offers.
+    """
+    lost = 0.0
+    if len(planned.parts) > 1:
+        names = {f"{part.where} {part.what}": part.share for part in planned.parts}
+        if f"{words.where} {words.what}" in ADDING:
+            return [*cells]
+        lost = sum(share for name, share in names.items() if name in ADDING)
+    elif planter_of(words) not in BY_COST:
         return [*cells]
     least = LEAST_COST * words.share
-    return [cell for cell in cells if costs.get(cell, 0.0) >= least] or [*cells]
+    own = {cell: 1 - (1 - cost) / (1 - lost) for cell, cost in costs.items()}
+    return [cell for cell in cells if own.get(cell, 0.0) >= least] or [*cells]
 
 
 def costs_of(

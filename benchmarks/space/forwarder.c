@@ -6,7 +6,7 @@
    joined by "and". The first interface is `a`, the second `b`: way=ab is what comes in at `a`.
 
    The program prints `ready`. On its standard input it takes `on N`, `off N` (a rule by its number,
-   from 0) and `tell`, which prints the counters as a line of JSON. They are printed at the end too,
+   from 0), `limit N NUMBER` and `tell`, which prints the counters as a line of JSON. They are printed at the end too,
    when standard input ends.
 
    The kernel's own forwarding between the interfaces must be off. Frames must be as they are on a
@@ -534,6 +534,7 @@ static bool hear(void) {
     text[length] = 0;
     for (char *end; (end = strchr(text, '\n'));) {
         int which = -1;
+        double limit;
         *end = 0;
         if (!strcmp(text, "tell"))
             tell();
@@ -541,6 +542,9 @@ static bool hear(void) {
             turn_on(&rules[which]);
         else if (sscanf(text, "off %d", &which) == 1 && which >= 0 && which < rule_count)
             rules[which].off = 1;
+        else if (sscanf(text, "limit %d %lf", &which, &limit) == 2 && which >= 0 &&
+                 which < rule_count && limit > 0)
+            rules[which].number = limit;
         length -= (size_t)(end + 1 - text);
         memmove(text, end + 1, length + 1);
     }

@@ -94,6 +94,10 @@ class Forwarder:
         """Let a rule act from now on, or no longer."""
         self._say(f"{'on' if on else 'off'} {rule}")
 
+    def limit(self, rule: int, number: float) -> None:
+        """Give a rule another number: bit/s, or packets a second."""
+        self._say(f"limit {rule} {number:.6g}")
+
     def counters(self) -> Counters:
         """What it has done so far. RuntimeError if it does not answer."""
         self._say("tell")

@@ -38,6 +38,8 @@ AT_ONCE = 16
 """Requests that wait at once, where one alone would wait for what is lost, or overtake nothing."""
 LEAST_AT_ONCE, MOST_AT_ONCE, QUEUED_S = 8, 64, 0.02
 """Requests that fill a slower way back, but do not wait in it for long."""
+MOST_TRIPS_BIT_PER_S = 50e6
+"""Small requests do not fill a faster way."""
 USUAL_MTU = 1500
 IN_TURNS_S = 1.2
 """A window in which what comes and goes is there for whole turns."""
@@ -126,6 +128,7 @@ def stand_of(row: Row, words: Words, chance: random.Random) -> Stand:
     if words.what == "pause" and words.which == "acknowledgements":
         rate = 100e6  # the buffers hold less than the pause lasts
     if row.name == "path-back rate" and test["test"] == "round_trip":
+        rate = min(rate, MOST_TRIPS_BIT_PER_S)
         waiting = QUEUED_S * rate * (1 - words.share) / 8 / mtu
         test["outstanding"] = min(max(round(waiting), LEAST_AT_ONCE), MOST_AT_ONCE)
     if "rate" in test:

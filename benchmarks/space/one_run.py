@@ -15,7 +15,8 @@ from typing import Any
 
 from benchmarks.space.draw import Planned
 from benchmarks.space.evidence import CONTROL, RUN, evidence_of, planter_of, way_of
-from benchmarks.space.forwarder import forwarding
+from benchmarks.space.forwarder import Forwarder, forwarding
+from benchmarks.space.matrices import Stand
 from benchmarks.space.plants import (
     foreign_cpu,
     own_queue_counts,
@@ -23,7 +24,7 @@ from benchmarks.space.plants import (
     planting_of,
     selector_of,
 )
-from benchmarks.space.rules_of import far_rule, rule_of
+from benchmarks.space.rules_of import acting_share, far_rule, rule_of
 from benchmarks.space.trials import COUNTING, Ledger, Reading, grown, together
 from benchmarks.space.words import Words
 from benchmarks.truths.one_run import TRUTH, run_planted, undisturbed, write
@@ -109,13 +110,19 @@ def _both(planned: Planned, site: Site, folder: Path, evidence: list[dict[str, A
             forwarder = stack.enter_context(context)
         if stand.foreign_cpu:
             stack.enter_context(foreign_cpu())
-        if planned.parts and (failed := _run(planned, site, folder / CONTROL)):
-            return f"control: {failed}"
 
         def read() -> Reading:
             queue = own_queue_counts(site) if has_queue else (0, 0)
             return Reading(forwarder.counters() if forwarder else None, queue)
 
+        control = Ledger(read)
+        if planned.parts:
+            failed = _run(planned, site, folder / CONTROL, together([], control))
+            if failed is not None:
+                return f"control: {failed}"
+        if forwarder is not None:
+            for words, rule in numbers.items():
+                _limit_acknowledgements(forwarder, words, rule, stand, control)
         ledger, before = Ledger(read), read()
         plantings = [
             planting_of(plant_of(words, stand, forwarder, numbers.get(words, 0)), planned, words)
@@ -124,13 +131,28 @@ def _both(planned: Planned, site: Site, folder: Path, evidence: list[dict[str, A
         failed = _run(planned, site, folder / RUN, together(plantings, ledger))
         after = read()
     for words in planned.parts:
-        rule = None
+        acted = None
         if words in numbers:
             assert before.rules is not None and after.rules is not None
-            rule = grown(before.rules, after.rules, numbers[words])
+            acted = grown(before.rules, after.rules, numbers[words])
         counts = ledger.counts(numbers.get(words), way_of(words), selector_of(planned, words))
-        evidence.append(evidence_of(planned, words, folder, rule, counts))
+        evidence.append(evidence_of(planned, words, folder, acted, counts))
     return failed
+
+
+def _limit_acknowledgements(
+    forwarder: Forwarder, words: Words, rule: int, stand: Stand, control: Ledger
+) -> None:
+    """Let pass the planted share less of them than without the cause: one for each segment, or for
+    two, as the receiver decides.
+    """
+    if (words.what, words.which) != ("rate", "acknowledgements"):
+        return
+    seconds = sum(stand.seconds + stand.warm_up_s for _ in control.trials)
+    counts = control.counts(rule, way_of(words), lambda _: True)
+    number = sum(its["matched"] for its in counts.values())
+    if number:
+        forwarder.limit(rule, number / seconds * (1 - acting_share(words)))
 
 
 def rules_of(planned: Planned) -> tuple[list[str], dict[Words, int]]:

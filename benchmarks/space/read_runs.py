@@ -46,8 +46,8 @@ def truth_of(path: Path, run: Analysis | None, control: Analysis | None = None) 
     planned = planned_from_json({name: plain[name] for name in WANTED})
     evidence: Sequence[dict[str, Any]] = plain["evidence"]
     parts = tuple(_part(words, seen) for words, seen in zip(planned.parts, evidence, strict=False))
-    if len(parts) == 1 and run is not None and control is not None:
-        parts = (_with_costs(planned, parts[0], run, control),)
+    if run is not None and control is not None:
+        parts = tuple(_with_costs(planned, part, run, control) for part in parts)
     if len(parts) < len(planned.parts):  # it failed before anything was planted
         parts = tuple(Part(words, frozenset(), (), acted=False) for words in planned.parts)
     cells = frozenset() if run is None else frozenset(cell.key for cell in run.plan.cells)
@@ -84,7 +84,9 @@ def _of_packets(
 def _with_costs(planned: Planned, part: Part, run: Analysis, control: Analysis) -> Part:
     """The cause with what it costs each cell; in which it costs nothing, it need not be named."""
     costs = costs_of(planned, part.words, sorted(part.present), run, control)
-    cells = frozenset(affected(part.words, sorted(part.present), costs))
+    cells = frozenset(affected(planned, part.words, sorted(part.present), costs))
+    if len(planned.parts) > 1:
+        costs = {}  # they are those of both causes
     return replace(part, cells=cells, also=part.present - cells, costs=costs)
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from benchmarks.space import evidence, read_runs
+from benchmarks.space import evidence, one_run, read_runs
 from benchmarks.space.draw import Planned, drawn, every_cause
 from benchmarks.space.evidence import COUNTED, affected, costs_of, planter_of, shares_of
 from benchmarks.space.forwarder import Acted, Counters
@@ -39,7 +39,7 @@ def trial(cell: str, number: int) -> Trial:
 def counters(data: int, acted: int) -> Counters:
     none = (0, 0)
     all_data = Acted((data, 7), none, (data, 7), none, none, none)
-    its = Acted((data, 0), none, (data // 2, 0), (acted, 0), none, (acted, 0))
+    its = Acted((data, data), none, (data // 2, 0), (acted, 0), none, (acted, 0))
     return Counters((), (all_data, its), 0)
 
 
@@ -178,11 +178,36 @@ def test_only_the_trials_in_which_the_cause_is_are_counted(monkeypatch: pytest.M
 
 def test_a_cell_that_lost_nothing_is_no_cell_of_a_cause_that_only_its_cost_shows() -> None:
     costs = {"tcp": 0.0, "udp": 0.1}
-    assert affected(Words("sender-queue", "rate", share=0.1), [*costs], costs) == ["udp"]
-    assert affected(Words("path", "rate", share=0.1), [*costs], costs) == ["tcp", "udp"]
+    flow, rate = (Words(where, "rate", share=0.1) for where in ("sender-queue", "path"))
+    assert affected(planned_with(flow), flow, [*costs], costs) == ["udp"]
+    assert affected(planned_with(rate), rate, [*costs], costs) == ["tcp", "udp"]
     # Of a cause that did nothing anywhere all cells stay; the run does not count.
     none = dict.fromkeys(costs, 0.0)
-    assert affected(Words("sender", "cpu", share=0.1), [*costs], none) == ["tcp", "udp"]
+    cpu = Words("sender", "cpu", share=0.1)
+    assert affected(planned_with(cpu), cpu, [*costs], none) == ["tcp", "udp"]
+
+
+def test_a_limit_of_a_mixture_is_not_in_cells_that_lose_only_what_its_drops_take() -> None:
+    drops, limit = Words("path", "drops", share=0.1), Words("path", "rate", share=0.4)
+    mixed = Planned("a-run", "mixture", (limit, drops), Stand(tests=()), 1)
+    costs = {"slow": 0.11, "fast": 0.45}
+    assert affected(mixed, limit, [*costs], costs) == ["fast"]
+    assert affected(mixed, drops, [*costs], costs) == ["slow", "fast"]
+
+
+def test_of_acknowledgements_the_planted_share_less_passes_than_without_the_cause() -> None:
+    limits = []
+    forwarder: Any = SimpleNamespace(limit=lambda *words: limits.append(words))
+    stand = Stand(tests=(), seconds=0.6, warm_up_s=0.4)
+    both = iter([counters(0, 0), counters(900, 0), counters(900, 0), counters(1900, 0)])
+    control = Ledger(lambda: Reading(next(both)))
+    for number in (1, 2):
+        control.begin(trial("one", number))
+        control.end()
+    for which in ("all", "acknowledgements"):
+        words = Words("path-back", "rate", which, share=0.4)
+        one_run._limit_acknowledgements(forwarder, words, 1, stand, control)
+    assert limits == [(1, pytest.approx(0.6 * 950))]
 
 
 def test_only_shares_that_are_in_the_run_are_true() -> None:
