@@ -152,8 +152,10 @@ def _mtu(row: Row, words: Words, chance: random.Random) -> int:
         return 1500
     if words.what == "length" and words.which == "family":
         return 9000  # IPv6 needs 1280 bytes everywhere
-    # Many at once must not wait for as long as a lost one does, nor what is late for a whole turn.
-    if _has_trips(row, words) or words.what == "order":
+    # Many at once must not wait for as long as a lost one does, nor what is late for a whole turn;
+    # and what a limit takes of a turn is more than the one frame that waits.
+    is_in_turns = words.when in ("periodic", "bursts")
+    if _has_trips(row, words) or words.what == "order" or (words.what == "rate" and is_in_turns):
         least = LEAST_IPV6_MTU if words.which == "family" else 0
         return chance.choice([mtu for mtu in MTUS if least <= mtu <= USUAL_MTU])
     if words.what in ("length", "copies") or words.which == "length":

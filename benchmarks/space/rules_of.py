@@ -112,7 +112,8 @@ def _rate(words: Words, stand: Stand, share: float) -> dict[str, Any]:
     rate, queue_ms = stand.rate_bit_per_s or 0.0, QUEUE_MS
     if words.when in ("periodic", "bursts") and stand.floods:
         # What waited here would wait before the cable later, and bridge the next time: no loss.
-        queue_ms = _frame_ms(stand) / 2
+        # Without room for one frame the limit would idle after each frame that it drops.
+        queue_ms = _frame_ms(stand)
     if words.where == "device":
         frame_bytes = stand.message_bytes + UDP_HEADERS + FRAMING
         number = rate / 8 / frame_bytes * (1 - share)
