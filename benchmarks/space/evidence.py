@@ -68,22 +68,32 @@ def evidence_of(
         shares["counted"] = rule.share
     if costs and cells:
         shares["cost"] = statistics.fmean(costs[cell] for cell in cells if cell in costs)
-    if rule is not None:
-        acted = sum(rule.acted) > 0
-    elif planter_of(words) == "queue":
-        acted = any(each["acted"] > 0 for each in counts.values())
-    else:
-        least = LEAST_COST * words.share
-        acted = planter_of(words) == "mtu" or any(cost >= least for cost in costs.values())
     return {
         "cells": cells,
         "also": [cell for cell in selected if cell not in cells],
         "shares": {name: round(share, 4) for name, share in shares.items()},
         "costs": {cell: round(cost, 4) for cell, cost in costs.items()},
-        "acted": acted,
+        "acted": has_acted(words, rule, counts, costs),
         "rule": None if rule is None else {name: getattr(rule, name) for name in Acted.__slots__},
         "counts": {cell: dict(its) for cell, its in counts.items() if cell in selected},
     }
+
+
+def has_acted(
+    words: Words,
+    rule: Acted | None,
+    counts: Mapping[str, Mapping[str, int]],
+    costs: Mapping[str, float],
+) -> bool:
+    """Whether the counters of the planter show the cause, or its cost does."""
+    is_costly = any(cost >= LEAST_COST * words.share for cost in costs.values())
+    if rule is not None and words.what == "rate":  # all that it selects pass through it
+        return is_costly or not costs or sum(rule.dropped) > 0
+    if rule is not None:
+        return sum(rule.acted) > 0
+    if planter_of(words) == "queue":
+        return any(each["acted"] > 0 for each in counts.values())
+    return is_costly or planter_of(words) == "mtu"
 
 
 def shares_of(words: Words, *, is_cost_known: bool) -> dict[str, float]:

@@ -258,7 +258,7 @@ def _fit(test: dict[str, Any], row: Row, words: Words, chance: random.Random) ->
         test["socket_buffer"] = "64KiB"
     elif test["test"] == "stream" and row.planter == "forwarder" and words.what != "rate":
         test["socket_buffer"] = chance.choice(("auto", "256KiB"))
-    if words.what == "copies" and test["test"] == "stream":
+    if words.what == "copies" and words.where == "path":
         test["rate"] = FAST_ENOUGH / (1 + words.share)
     if words.what == "pause" and words.when != "begin" and _is_held_there(test, row, words):
         test["rate"] = FAST_ENOUGH * (1 - words.share)

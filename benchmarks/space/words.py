@@ -189,6 +189,7 @@ NOT_TOGETHER: Mapping[str, str] = {
     "delay, all packets or acknowledgements, always": (
         "that is a longer path: nothing in a run says that it was shorter before"
     ),
+    "rate that comes and goes, streams of TCP": "TCP tells of it what it loses, and nothing else",
     "a host, begin": "a program begins before its first packet: it is over when the window opens",
     "a host, which packets": (
         "a CPU, a socket's memory and a stop concern all of a program's packets"

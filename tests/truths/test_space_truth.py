@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,7 +19,7 @@ from benchmarks.space.forwarder import Acted, Counters
 from benchmarks.space.matrices import Stand
 from benchmarks.space.rules_of import rule_of
 from benchmarks.space.score import Part
-from benchmarks.space.trials import Ledger, Planting, Reading, together
+from benchmarks.space.trials import COUNTING, Ledger, Planting, Reading, together
 from benchmarks.space.words import Words
 from benchmarks.truths.plants import OnTrial
 from benchmarks.truths.site import Site
@@ -210,6 +212,20 @@ def test_of_acknowledgements_the_planted_share_less_passes_than_without_the_caus
     assert limits == [(1, pytest.approx(0.6 * 950))]
 
 
+def test_a_rate_that_is_above_what_is_offered_has_not_acted() -> None:
+    rate, drops = Words("path", "rate", share=0.1), Words("path", "drops", share=0.1)
+    passed = Acted((9, 0), (9, 0), (9, 0), (9, 0), (9, 0), (0, 0))
+    full = Acted((9, 0), (9, 0), (9, 0), (9, 0), (9, 0), (1, 0))
+    assert not evidence.has_acted(rate, passed, {}, {"one": 0.01})
+    assert evidence.has_acted(rate, passed, {}, {"one": 0.09})
+    assert evidence.has_acted(rate, full, {}, {"one": 0.0})
+    assert evidence.has_acted(drops, passed, {}, {"one": 0.0})
+    assert not evidence.has_acted(Words("sender", "cpu", share=0.1), None, {}, {"one": 0.01})
+    queue = Words("sender-queue", "drops")
+    assert evidence.has_acted(queue, None, {"one": {"acted": 3}}, {"one": 0.0})
+    assert not evidence.has_acted(queue, None, {"one": {"acted": 0}}, {"one": 0.0})
+
+
 def test_only_shares_that_are_in_the_run_are_true() -> None:
     def of(words: Words) -> dict[str, float]:
         return shares_of(words, is_cost_known=True)
@@ -222,6 +238,70 @@ def test_only_shares_that_are_in_the_run_are_true() -> None:
     assert of(Words("sender", "cpu", when="periodic")) == {"acting": pytest.approx(0.14)}
     unknown = shares_of(Words("sender", "cpu", share=0.4), is_cost_known=False)
     assert unknown["planted"] == 0.4
+
+
+# ---- a whole run, without a lab ------------------------------------------------------------------
+
+
+class Counting:
+    """A forwarder through which ten packets pass in each trial, of which rules act on one."""
+
+    def __init__(self, rules: list[str]) -> None:
+        self.rules, self.said, self.number = rules, list[str](), 0
+
+    def turn(self, rule: int, *, on: bool) -> None:
+        self.said.append(f"{'on' if on else 'off'} {rule}")
+
+    def limit(self, rule: int, number: float) -> None:
+        self.said.append(f"limit {rule} {number:.3g}")
+
+    def counters(self) -> Counters:
+        pair, one, none = (self.number * 10,) * 2, (self.number,) * 2, (0, 0)
+        return Counters((), (Acted(pair, none, pair, one, none, one),) * len(self.rules), 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (Words("path", "drops", when="begin"), ["on 1", "on 1", "on 1", "off 1"]),
+        (Words("path-back", "rate", "acknowledgements"), ["limit 1 11.2", "on 1", "on 1", "on 1"]),
+        (Words("path", "drops", when="onset"), ["on 1", "on 1", "off 1"]),
+    ],
+)
+def test_a_run_is_measured_with_and_without_its_cause_and_counted(
+    words: Words, said: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    forwarders: list[Counting] = []
+
+    @contextmanager
+    def forwarding(_: Site, __: int, rules: list[str], ___: int) -> Iterator[Counting]:
+        forwarders.append(Counting(rules))
+        yield forwarders[0]
+
+    def run_planted(_: Path, __: Site, ___: Path, plants: list[tuple[Any, float]]) -> None:
+        ((plant, number),) = plants
+        with plant(SITE, number) as on_trial:
+            for block in (1, 2):
+                on_trial(trial("one", block))
+                forwarders[0].number += 1
+
+    stand = Stand(tests=({"test": "stream", "message_size": 1448},), repeats=2)
+    planned = Planned("a-run", "cause", (words,), stand, 1)
+    monkeypatch.setattr(one_run, "forwarding", forwarding)
+    monkeypatch.setattr(one_run, "run_planted", run_planted)
+    monkeypatch.setattr(evidence, "cells_and_costs", lambda *_: (["one"], {"one": 0.25}))
+    found: list[dict[str, Any]] = []
+    assert one_run._both(planned, SITE, tmp_path, found) is None
+    assert forwarders[0].rules[0] == COUNTING and len(forwarders[0].rules) == 2
+    assert forwarders[0].said[: len(said)] == said
+    (seen,) = found
+    trials = 1 if words.when == "onset" else 2
+    assert seen["counts"]["one"] == {
+        **dict.fromkeys(("matched", "active", "data"), 10 * trials),
+        **dict.fromkeys(("acted", "dropped"), trials),
+    }
+    assert seen["acted"] and seen["costs"] == {"one": 0.25} and seen["also"] == []
+    json.dumps(seen)
 
 
 # ---- shares of cells -----------------------------------------------------------------------------
@@ -336,6 +416,8 @@ def test_what_is_offered_leaves_room_for_copies_and_for_what_was_held() -> None:
         for words, stand in single(what=what):
             test, is_held = stand.tests[0], what == "pause"
             is_end = words.when == "begin" or words.which == "acknowledgements"
+            if words.where == "path-back" and what == "copies":
+                continue
             if test["test"] != "stream" or planter_of(words) != "forwarder" or (is_held and is_end):
                 continue
             assert stand.rate_bit_per_s is not None
