@@ -61,6 +61,7 @@ def evidence_of(
     """
     selected, costs = cells_and_costs(planned, words, folder)
     cells = affected(planned, words, selected, costs)
+    acted = has_acted(words, rule, counts, own_costs(planned, words, costs))
     if len(planned.parts) > 1:
         costs = {}  # they are those of both causes
     shares = shares_of(words, is_cost_known=bool(costs))
@@ -73,7 +74,7 @@ def evidence_of(
         "also": [cell for cell in selected if cell not in cells],
         "shares": {name: round(share, 4) for name, share in shares.items()},
         "costs": {cell: round(cost, 4) for cell, cost in costs.items()},
-        "acted": has_acted(words, rule, counts, costs),
+        "acted": acted,
         "rule": None if rule is None else {name: getattr(rule, name) for name in Acted.__slots__},
         "counts": {cell: dict(its) for cell, its in counts.items() if cell in selected},
     }
@@ -133,17 +134,21 @@ def affected(
 
     ``costs``: of all causes of the run. In a mixture a limit may be above what a cell offers.
     """
-    lost = 0.0
-    if len(planned.parts) > 1:
-        names = {f"{part.where} {part.what}": part.share for part in planned.parts}
-        if f"{words.where} {words.what}" in ADDING:
-            return [*cells]
-        lost = sum(share for name, share in names.items() if name in ADDING)
-    elif planter_of(words) not in BY_COST:
+    is_limit = len(planned.parts) > 1 and f"{words.where} {words.what}" not in ADDING
+    if not is_limit and planter_of(words) not in BY_COST:
         return [*cells]
-    least = LEAST_COST * words.share
-    own = {cell: 1 - (1 - cost) / (1 - lost) for cell, cost in costs.items()}
+    own, least = own_costs(planned, words, costs), LEAST_COST * words.share
     return [cell for cell in cells if own.get(cell, 0.0) >= least] or [*cells]
+
+
+def own_costs(planned: Planned, words: Words, costs: Mapping[str, float]) -> Mapping[str, float]:
+    """What one cause costs each cell, of what the other causes of a mixture leave if they drop."""
+    lost = sum(
+        part.share
+        for part in planned.parts
+        if part != words and f"{part.where} {part.what}" in ADDING
+    )
+    return {cell: 1 - (1 - cost) / (1 - lost) for cell, cost in costs.items()}
 
 
 def costs_of(

@@ -119,10 +119,12 @@ class Forwarder:
 
 
 @contextmanager
-def forwarding(site: Site, mtu: int, rules: Sequence[str], seed: int = 1) -> Iterator[Forwarder]:
+def forwarding(
+    site: Site, mtu: int, rules: Sequence[str], seed: int = 1, cpu: int | None = None
+) -> Iterator[Forwarder]:
     """Put the forwarder in place of the switch of a lab with the topology ``star``.
 
-    The way ``ab`` is from the sender to the receiver.
+    The way ``ab`` is from the sender to the receiver. ``cpu``: the only one that it uses.
     """
     switch = site.plan.switch
     assert switch is not None
@@ -135,7 +137,8 @@ def forwarding(site: Site, mtu: int, rules: Sequence[str], seed: int = 1) -> Ite
     for port in ports:
         run("ip", "-n", switch, "link", "set", port, "nomaster")
     words = [str(built()), str(mtu + HEADER_BYTES), str(seed), *ports, *rules]
-    argv = [*ENDS_WITH_US, "ip", "netns", "exec", switch, *words]
+    pinned = [] if cpu is None else ["taskset", "--cpu-list", str(cpu)]
+    argv = [*ENDS_WITH_US, *pinned, "ip", "netns", "exec", switch, *words]
     with subprocess.Popen(
         argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

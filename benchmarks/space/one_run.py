@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.space.draw import Planned
 from benchmarks.space.evidence import CONTROL, RUN, evidence_of, planter_of, way_of
 from benchmarks.space.forwarder import Forwarder, forwarding
-from benchmarks.space.matrices import Stand
+from benchmarks.space.matrices import RECEIVER_CPU, SENDER_CPU, Stand
 from benchmarks.space.plants import (
     foreign_cpu,
     own_queue_counts,
@@ -26,7 +26,7 @@ from benchmarks.space.plants import (
 )
 from benchmarks.space.rules_of import acting_share, far_rule, rule_of
 from benchmarks.space.trials import COUNTING, Ledger, Reading, grown, together
-from benchmarks.space.words import Words
+from benchmarks.space.words import RECEIVERS, Words
 from benchmarks.truths.one_run import TRUTH, run_planted, undisturbed, write
 from benchmarks.truths.plants import Plant
 from benchmarks.truths.site import RECEIVER, SENDER, UNLIMITED_CPUS, Site
@@ -106,7 +106,7 @@ def _both(planned: Planned, site: Site, folder: Path, evidence: list[dict[str, A
     with ExitStack() as stack:
         forwarder = None
         if stand.forwarder:
-            context = forwarding(site, stand.mtu, rules, planned.seed)
+            context = forwarding(site, stand.mtu, rules, planned.seed, _cpu_of(planned))
             forwarder = stack.enter_context(context)
         if stand.foreign_cpu:
             stack.enter_context(foreign_cpu())
@@ -138,6 +138,14 @@ def _both(planned: Planned, site: Site, folder: Path, evidence: list[dict[str, A
         counts = ledger.counts(numbers.get(words), way_of(words), selector_of(planned, words))
         evidence.append(evidence_of(planned, words, folder, acted, counts))
     return failed
+
+
+def _cpu_of(planned: Planned) -> int | None:
+    """The CPU of the forwarder: not that of a host with a quota, which its programs must use up."""
+    for words in planned.parts:
+        if planter_of(words) == "quota":
+            return SENDER_CPU if words.where in RECEIVERS else RECEIVER_CPU
+    return None
 
 
 def _limit_acknowledgements(

@@ -195,6 +195,16 @@ def test_a_limit_of_a_mixture_is_not_in_cells_that_lose_only_what_its_drops_take
     costs = {"slow": 0.11, "fast": 0.45}
     assert affected(mixed, limit, [*costs], costs) == ["fast"]
     assert affected(mixed, drops, [*costs], costs) == ["slow", "fast"]
+    own = evidence.own_costs(mixed, limit, costs)
+    assert own["fast"] == pytest.approx(0.389, abs=1e-3)
+    cpu = Words("sender", "cpu", share=0.4)
+    assert evidence.has_acted(cpu, None, {}, own)
+
+
+def test_the_forwarder_takes_nothing_of_the_cpu_whose_quota_is_to_be_used_up() -> None:
+    for where, cpu in (("sender", 0), ("receiver", 1), ("path", None)):
+        what = "cpu" if cpu is not None else "drops"
+        assert one_run._cpu_of(planned_with(Words(where, what))) == cpu
 
 
 def test_of_acknowledgements_the_planted_share_less_passes_than_without_the_cause() -> None:
@@ -274,7 +284,7 @@ def test_a_run_is_measured_with_and_without_its_cause_and_counted(
     forwarders: list[Counting] = []
 
     @contextmanager
-    def forwarding(_: Site, __: int, rules: list[str], ___: int) -> Iterator[Counting]:
+    def forwarding(_: Site, __: int, rules: list[str], *___: Any) -> Iterator[Counting]:
         forwarders.append(Counting(rules))
         yield forwarders[0]
 
