@@ -165,6 +165,18 @@ def costs_of(
     return costs
 
 
+def costs_of_trials(
+    cells: Sequence[str], with_it: Analysis, without: Analysis
+) -> dict[tuple[str, int], float]:
+    """(cell, trial) → the share that is missing there, of what the cell reaches without a cause."""
+    costs: dict[tuple[str, int], float] = {}
+    for record in with_it.records:
+        clean = _mean(without, record.cell, lambda _: True) if record.cell in cells else None
+        if clean and (value := quantity(record)) is not None:
+            costs[record.key] = 1 - value / clean
+    return costs
+
+
 def _mean(analysis: Analysis, cell: str, wanted: Callable[[Record], bool]) -> float | None:
     values = [
         value

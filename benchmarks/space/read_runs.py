@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.space.draw import Planned, planned_from_json
-from benchmarks.space.evidence import CONTROL, COUNTED, RUN, affected, costs_of, planter_of
+from benchmarks.space.evidence import (
+    CONTROL,
+    COUNTED,
+    RUN,
+    affected,
+    costs_of,
+    costs_of_trials,
+    planter_of,
+)
 from benchmarks.space.score import Judged, Part, Statement, Truth, judge
 from benchmarks.space.words import Words
 from benchmarks.truths.one_run import MOST_STOLEN, TRUTH
@@ -85,9 +93,13 @@ def _with_costs(planned: Planned, part: Part, run: Analysis, control: Analysis) 
     """The cause with what it costs each cell; in which it costs nothing, it need not be named."""
     costs = costs_of(planned, part.words, sorted(part.present), run, control)
     cells = frozenset(affected(planned, part.words, sorted(part.present), costs))
+    single: dict[tuple[str, int], float] = {}
     if len(planned.parts) > 1:
         costs = {}  # they are those of both causes
-    return replace(part, cells=cells, also=part.present - cells, costs=costs)
+    else:
+        single = costs_of_trials(sorted(part.present), run, control)
+    also = part.present - cells
+    return replace(part, cells=cells, also=also, costs=costs, costs_of_trials=single)
 
 
 def statements_of(run: Analysis | None) -> tuple[Statement, ...]:
@@ -102,6 +114,7 @@ def statements_of(run: Analysis | None) -> tuple[Statement, ...]:
             severity=finding.severity,
             claim=finding.claim,
             cells=frozenset(finding.cells),
+            trials=frozenset(finding.trials),
             rank=places.get(finding.kind, len(places)),
             sentence=str(sentence(finding, index)),
         )

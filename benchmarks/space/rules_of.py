@@ -81,7 +81,8 @@ def _deed(words: Words, stand: Stand) -> dict[str, Any]:
     delay_ms = 2 * stand.far_ms * share / (1 - share)
     late_ms = max(3.0, _overtaken_frames(share) * stand.streams * _frame_ms(stand))
     if words.what == "length":
-        clamp = {"do": "mss", "number": round((stand.mtu - 40) * (1 - share))}
+        # What an end announces limits what comes to it, so a device clamps both.
+        clamp = {"do": "mss", "way": "both", "number": round((stand.mtu - 40) * (1 - share))}
         drop = {"do": "length", "number": round(stand.mtu * (1 - share))}
         return clamp if words.which == "protocol" else drop
     deeds: dict[str, dict[str, Any]] = {

@@ -46,6 +46,8 @@ class Statement:
     severity: str
     claim: Claim | None
     cells: frozenset[str] = frozenset()
+    trials: frozenset[tuple[str, int]] = frozenset()
+    """(cell, trial) of those that it is about; empty: all of its cells."""
     rank: int = 0
     """Its place among the findings with which a report begins."""
     sentence: str = ""
@@ -76,17 +78,25 @@ class Part:
     """Whether the planter's own counters, or the cost, show it."""
     costs: Mapping[str, float] = field(default_factory=dict)
     """Cell → the share that it cost there."""
+    costs_of_trials: Mapping[tuple[str, int], float] = field(default_factory=dict)
+    """(cell, trial) → the share that it cost then."""
     also: frozenset[str] = frozenset()
     """Cells in which it was there and cost nothing: they may be named."""
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Cell → packets on which it acted, among those that it selects while it acts (``active``), at
     any time (``matched``), and all that carry data (``data``)."""
 
-    def shares_of(self, cells: frozenset[str]) -> tuple[float, ...]:
-        """True answers to how much, of these cells."""
-        costs = [self.costs[cell] for cell in sorted(cells & self.costs.keys())]
+    def shares_of(
+        self, cells: frozenset[str], trials: frozenset[tuple[str, int]] = frozenset()
+    ) -> tuple[float, ...]:
+        """True answers to how much, of these cells, and of these trials of them."""
+        costs = [
+            [self.costs[cell] for cell in sorted(cells & self.costs.keys())],
+            [self.costs_of_trials[it] for it in sorted(trials & self.costs_of_trials.keys())],
+        ]
         counts = [self.counts[cell] for cell in sorted(cells & self.counts.keys())]
-        return (*self.shares, *([sum(costs) / len(costs)] if costs else []), *_counted(counts))
+        means = (sum(each) / len(each) for each in costs if each)
+        return (*self.shares, *means, *_counted(counts))
 
     @property
     def present(self) -> frozenset[str]:
@@ -212,7 +222,10 @@ def _is_full(statement: Statement, part: Part, truth: Truth) -> bool:
         same_place(part.words, claim.where)
         and _says_hosts(claim, part.words)
         and cells <= part.present
-        and (is_near(claim.share, part.shares_of(cells)) or _is_uncounted(claim, part, truth))
+        and (
+            is_near(claim.share, part.shares_of(cells, statement.trials))
+            or _is_uncounted(claim, part, truth)
+        )
     )
 
 
