@@ -24,6 +24,7 @@ from netlab.measurement.ends import (
     so_far,
 )
 from netlab.measurement.host_watch import DropWatch
+from netlab.remote.answers import decimal
 from netlab.trial.record import Value
 from netlab.units import many
 
@@ -65,6 +66,15 @@ def deadline_s(stream: Stream) -> float:
     if stream.duration_s is None:
         return conversation.COUNT_DEADLINE_S
     return stream.warm_up_s + stream.duration_s + conversation.PROBE_SLACK_S
+
+
+INTERVALS, SHORTEST_S, LONGEST_S = 100, 0.01, 0.1
+"""Number of intervals of a series over a window, and the shortest and the longest interval."""
+
+
+def interval_s(duration_s: float) -> float:
+    """Length of an interval of the receiver's series, in whole milliseconds."""
+    return round(min(LONGEST_S, max(SHORTEST_S, duration_s / INTERVALS)), 3)
 
 
 _HEADLINES = (
@@ -155,6 +165,8 @@ def flows_of(
         def side(end: str, verb: str, token: str = token) -> ConversationEnd:
             times = {} if window is None else window.in_clock_of(ends.agent_of(end)).keys()
             keys: dict[str, Any] = {"limit_s": deadline_s(stream), **more, **times}
+            if verb == "receive" and stream.duration_s is not None:
+                keys["interval"] = decimal(interval_s(stream.duration_s))
             return conversation.end_of(stream, ends, end, verb, token=token, **keys)
 
         server = side("server", "receive" if client_sends else "send")

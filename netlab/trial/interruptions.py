@@ -48,7 +48,7 @@ class Cause(StrEnum):
     """A hypervisor gave a host's CPUs to others."""
     PROCESS = "process"
     """The process of a probe (netlab's program on a host) did not run: its ticks, which come every
-    20 ms, were late, or it did not read received data."""
+    10 ms, were late, or it did not read received data."""
     CARRIER = "carrier"
     """An interface lost its carrier."""
     CLOCK = "clock"

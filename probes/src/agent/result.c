@@ -440,6 +440,7 @@ void result_asking(struct test *test, struct json *record)
     json_u64(record, "lost_messages", ask->losses);
     json_u64(record, "late_messages", ask->late);
     json_u64(record, "duplicate_messages", ask->duplicates);
+    json_u64(record, "reordered_messages", ask->reordered);
     json_u64(record, "foreign_messages", stream->foreign);
     json_u64(record, "mismatched_messages", ask->mismatched);
     json_u64(record, "refused_messages", stream->refused);
@@ -499,6 +500,7 @@ void result_mirroring(struct test *test, struct json *record)
         json_u64(record, "elapsed_ns", mirror->last_ns - mirror->first_ns);
     json_u64(record, "received_messages", mirror->received);
     json_u64(record, "answered_messages", mirror->answered);
+    json_u64(record, "reordered_messages", mirror->reordered);
     json_u64(record, "foreign_messages", stream->foreign);
     json_u64(record, "refused_messages", stream->refused);
     json_u64(record, "strangers", result_unexpected(test));

@@ -175,13 +175,11 @@ static void add_fragments(const struct samples *samples, struct json *record)
              after->reassembly_failures - before->reassembly_failures);
 }
 
-/* Adds the system-wide count of received packets with a wrong checksum, for the whole test. */
-static void add_damage(const struct test *test, struct json *record)
+/* Adds a system-wide count, for the whole test. */
+static void add_counted(const struct counted *counted, const char *key, struct json *record)
 {
-    const struct damage *damage = &test->samples.damage;
-    if (damage->told_before && damage->told_after && damage->after >= damage->before)
-        json_u64(record, test->settings.udp ? "udp_checksum_errors" : "tcp_checksum_errors",
-                 damage->after - damage->before);
+    if (counted->told_before && counted->told_after && counted->after >= counted->before)
+        json_u64(record, key, counted->after - counted->before);
 }
 
 /* Whether no counter has decreased. If an interface is removed and added again during the test, its
@@ -302,7 +300,9 @@ static void result_common(struct test *test, struct json *record)
     add_options(test, record);
     add_interface(samples, record);
     add_fragments(samples, record);
-    add_damage(test, record);
+    add_counted(&test->samples.damage,
+                test->settings.udp ? "udp_checksum_errors" : "tcp_checksum_errors", record);
+    add_counted(&test->samples.old_segments, "tcp_old_segments", record);
     if (test->path_mtu_bytes > 0)
         json_u64(record, "path_mtu_bytes", test->path_mtu_bytes);
     if (samples->open.is_sampled && samples->close.is_sampled) {

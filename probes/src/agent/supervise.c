@@ -72,7 +72,7 @@ static void tick(struct test *test, uint64_t now_ns)
     const uint64_t since_ns = now_ns - test->tick_ns;
     if (since_ns >= GAP_LEAST_NS)
         gaps_add(&test->late_ticks, test->tick_ns, now_ns, false);
-    if (since_ns >= 2 * TICK_NS)
+    if (since_ns >= TICK_NS + TICK_NS / 2)
         test->stalled_ns += since_ns - TICK_NS;
     test->tick_ns = now_ns;
 }
@@ -550,10 +550,11 @@ static void supervise(void *argument)
 {
     struct test *test = argument;
     struct fragments *fragments = &test->samples.fragments;
-    struct damage *damage = &test->samples.damage;
+    struct counted *damage = &test->samples.damage, *old = &test->samples.old_segments;
     const bool udp = test->settings.udp;
     fragments->told_before = plat_fragments(&fragments->before);
     damage->told_before = plat_checksum_errors(udp, &damage->before);
+    old->told_before = !udp && plat_old_segments(&old->before);
     if (prepare(test) && open_streams(test)) {
         static void (*const supervisors[])(struct test *) = {[ROLE_RECEIVE] = supervise_receiving,
                                                              [ROLE_SEND] = supervise_sending,
@@ -571,6 +572,7 @@ static void supervise(void *argument)
         sample_closing(test, &test->samples.opened, &test->samples.closing);
         fragments->told_after = plat_fragments(&fragments->after);
         damage->told_after = plat_checksum_errors(udp, &damage->after);
+        old->told_after = !udp && plat_old_segments(&old->after);
     }
     if (!udp || test->stream[0].socket == PLAT_NO_SOCKET ||
         !plat_path_mtu(test->stream[0].socket, &test->path_mtu_bytes))

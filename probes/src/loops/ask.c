@@ -136,6 +136,7 @@ static void ask_match(struct loop *loop, uint64_t sequence)
     const struct in_flight_request *request;
     switch (in_flight_answer(&loop->ask->in_flight, sequence, &request)) {
     case IN_FLIGHT_ANSWERED:
+        round_trip_order(sequence, &loop->ask->highest, &loop->ask->reordered);
         ask_answered(loop->stream, request->from_ns, loop->now_ns, request->measured);
         if (request->measured)
             ask_keep_trip(loop->ask, loop->settings, request->from_ns,

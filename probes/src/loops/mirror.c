@@ -180,6 +180,8 @@ static void mirror_udp(struct stream *stream, size_t room)
         } else {
             uint64_t answered = stream->mirror->answered;
             mirror_requested(stream);
+            round_trip_order(data.sequence, &stream->mirror->highest,
+                             &stream->mirror->reordered);
             more = mirror_hold(stream) && respond(stream, &data);
             if (stamps && stream->mirror->answered > answered)
                 stamp(stream, &received);

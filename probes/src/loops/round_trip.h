@@ -29,6 +29,7 @@ struct ask {
     uint64_t last_ns;           /* the last answer of the window; 0: none */
     struct gaps gaps;           /* times without an answer */
     uint64_t late, duplicates, mismatched; /* answers, over the whole test */
+    uint64_t reordered, highest;           /* answers after a later one; the last one's number */
     uint64_t answered;                     /* over the whole test */
     uint64_t connect_sum_ns;               /* kind=connect: total time of the handshakes */
     unsigned char *into;                   /* buffer for answers */
@@ -37,9 +38,19 @@ struct ask {
     size_t opening_bytes;
 };
 
+/* Counts a message that arrives after a later one. */
+static inline void round_trip_order(uint64_t sequence, uint64_t *highest, uint64_t *reordered)
+{
+    if (sequence < *highest)
+        ++*reordered;
+    else
+        *highest = sequence;
+}
+
 /* State of a mirror. */
 struct mirror {
     uint64_t received, answered;
+    uint64_t reordered, highest; /* requests after a later one; the last one's number */
     uint64_t first_ns, last_ns; /* times of the first request and the last answer; 0: none */
     unsigned char *response;
     struct histogram stack; /* receive stamp of a request to send stamp of its answer */

@@ -188,6 +188,10 @@ bool plat_fragments(struct plat_fragments *out);
  * False: unknown. */
 bool plat_checksum_errors(bool udp, uint64_t *out);
 
+/* Number of TCP segments that were refused because a later one had arrived before (PAWS, RFC 7323,
+ * 5), system-wide as above. False: unknown. */
+bool plat_old_segments(uint64_t *out);
+
 /* ---- addresses ---- */
 
 struct plat_address {

@@ -87,8 +87,9 @@ struct fragments {
     struct plat_fragments before, after;
 };
 
-/* The system's counter of wrong checksums of the test's protocol, at the same moments. */
-struct damage {
+/* A counter of the system, at the same moments: of wrong checksums of the test's protocol, or of
+ * old segments. */
+struct counted {
     bool told_before, told_after;
     uint64_t before, after;
 };
@@ -96,7 +97,7 @@ struct damage {
 /* All samples of one test; too large for a stack. */
 struct samples {
     struct fragments fragments;
-    struct damage damage;
+    struct counted damage, old_segments;
     struct opened opened;
     struct refresh refresh;
     struct edge open, close;

@@ -28,7 +28,7 @@
 #define OPEN_NS (5 * SECOND_NS)               /* time limit to connect, or to be answered */
 #define OPEN_STREAM_NS (5 * MILLISECOND_NS)   /* added to OPEN_NS per stream */
 #define NOTICE_NS (20 * MILLISECOND_NS)       /* longest sleep, so that a thread notices a halt */
-#define TICK_NS (20 * MILLISECOND_NS)         /* interval at which the supervisor wakes (ticks) */
+#define TICK_NS (10 * MILLISECOND_NS)         /* interval at which the supervisor wakes (ticks) */
 #define CACHE_LINE 64
 
 struct test;
@@ -113,7 +113,7 @@ struct test {
     uint64_t begun_ns, next_progress_ns, drain_ns;
     uint64_t tick_ns;       /* when the supervisor woke last */
     struct gaps late_ticks; /* times without a tick: the process was stalled */
-    uint64_t stalled_ns;    /* total delay so far of ticks that were late by at least a tick */
+    uint64_t stalled_ns;    /* total delay so far of ticks that were late by half a tick */
     uint64_t sent_messages; /* as reported by the peer */
     bool sent_known;
 

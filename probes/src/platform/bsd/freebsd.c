@@ -163,6 +163,12 @@ bool plat_udp_receive_buffer_errors(uint64_t *out)
     return true;
 }
 
+bool plat_old_segments(uint64_t *out)
+{
+    (void)out;
+    return false;
+}
+
 bool plat_checksum_errors(bool udp, uint64_t *out)
 {
     struct udpstat counted;

@@ -173,6 +173,12 @@ bool plat_fragments(struct plat_fragments *out)
     return false;
 }
 
+bool plat_old_segments(uint64_t *out)
+{
+    (void)out;
+    return false;
+}
+
 bool plat_checksum_errors(bool udp, uint64_t *out)
 {
     (void)udp;

@@ -522,6 +522,7 @@ static void stack(struct json *out)
     facts_list(out, "tcp_wmem", IPV4 "tcp_wmem", ' ');
     facts_number(out, "tcp_no_metrics_save", IPV4 "tcp_no_metrics_save");
     facts_number(out, "tcp_timestamps", IPV4 "tcp_timestamps");
+    facts_number(out, "tcp_window_scaling", IPV4 "tcp_window_scaling");
     facts_text(out, "default_qdisc", CORE "default_qdisc");
 }
 

@@ -365,6 +365,32 @@ bool plat_checksum_errors(bool udp, uint64_t *out)
     return any;
 }
 
+/* The file has lines in pairs: names, and their values. */
+bool plat_old_segments(uint64_t *out)
+{
+    static const char NAME[] = "PAWSEstab";
+    char names[8192], values[8192];
+    bool any = false;
+    FILE *file = fopen("/proc/self/net/netstat", "re");
+    if (file == NULL)
+        return false;
+    while (!any && fgets(names, sizeof names, file) != NULL &&
+           fgets(values, sizeof values, file) != NULL) {
+        char *name_state = NULL, *value_state = NULL;
+        const char *name = strtok_r(names, " \n", &name_state);
+        const char *value = strtok_r(values, " \n", &value_state);
+        while (name != NULL && value != NULL && !any) {
+            any = strcmp(name, NAME) == 0;
+            if (any)
+                *out = strtoull(value, NULL, 10);
+            name = strtok_r(NULL, " \n", &name_state);
+            value = strtok_r(NULL, " \n", &value_state);
+        }
+    }
+    fclose(file);
+    return any;
+}
+
 bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
 {
     char line[512];

@@ -228,6 +228,12 @@ bool plat_checksum_errors(bool udp, uint64_t *out)
     return false;
 }
 
+bool plat_old_segments(uint64_t *out)
+{
+    (void)out;
+    return false;
+}
+
 #define WINDOWS L"SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion"
 #define SERVICES L"SYSTEM\\CurrentControlSet\\Services\\"
 
