@@ -33,10 +33,12 @@ MEASURED = Path(__file__).resolve().parent / "findings_measured"
 """A file for each measurement of the planted causes, named by its date: cause → figures of its
 runs, as ``make benchmark-truths WITH="--score --figures FILE"`` writes them."""
 REPORTS, FIXTURES = ROOT / "reports", ROOT / "tests" / "fixtures"
+FIRST = ROOT / "tests" / "recorded" / "runs"
+"""What a newcomer measures first."""
 RECORDED = (
     *("below-floor/nettest", "below-floor/udp-mirror", "limits-linux", "limits-wine", "two-modes"),
 )
-"""Runs of real probes among the tests' fixtures, besides those of ``reports/``."""
+"""Runs of real probes among the tests' fixtures, besides ``reports/`` and the first ones."""
 MARK = "produces"
 
 Row = dict[str, Any]
@@ -66,7 +68,8 @@ def figures() -> dict[str, dict[str, int]]:
 
 
 def _recorded(rows: Rows) -> None:
-    folders = {path.parent.name: path.parent for path in REPORTS.glob("*/run.json")}
+    files = (*REPORTS.glob("*/run.json"), *FIRST.glob("*/run.json"))
+    folders = {path.parent.name: path.parent for path in files}
     folders |= {name: FIXTURES / name for name in RECORDED}
     for name, folder in sorted(folders.items()):
         run = load(folder)

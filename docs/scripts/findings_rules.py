@@ -1,7 +1,7 @@
 """The rule of each kind of finding in words, and its heading in docs/findings.md.
 
 Only the documentation needs them. A threshold in a rule is the name of its constant in braces, so
-that no rule is out of date: ``{stream_rules.STARVED:%}``, ``{derived.WINDOW_NS/1e9}``.
+that no rule is out of date: ``{stream_rules.STARVED:%}``, ``{stream_end.WINDOW_NS/1e9}``.
 """
 
 from __future__ import annotations
@@ -9,216 +9,23 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+import runpy
 from collections.abc import Mapping
+from pathlib import Path
 
 from netlab import findings
 from netlab.findings.catalogue import Kind
 
-RUN, DOUBTFUL = "About a run", "What makes a stream's figure doubtful"
-BOTTLENECK, LOST = "The bottleneck of a stream", "Where messages were lost"
-TCP_OVER_TIME, OVER_TIME = "TCP over time", "Over time"
-UNDER_LOAD, ROUND_TRIPS = "Latency under load", "Round trips and connections"
+OF_STREAMS = runpy.run_path(str(Path(__file__).with_name("findings_rules_of_streams.py")))
+RUN, BOTTLENECK, OVER_TIME = (OF_STREAMS[name] for name in ("RUN", "BOTTLENECK", "OVER_TIME"))
+DOUBTFUL, LOST = "What makes a stream's figure doubtful", "Where messages were lost"
+TCP_OVER_TIME, UNDER_LOAD = "TCP over time", "Latency under load"
+ROUND_TRIPS = "Round trips and connections"
 RATES = "Searches for the highest rate (RFC 2544)"
 PAYLOADS = "Searches for the largest payload"
-MESH, AT_A_DISTANCE = "Hosts against hosts", "What it would do at a distance"
 
 RULES: Mapping[str, tuple[str, str]] = {
-    "target": (
-        AT_A_DISTANCE,
-        "`fails`: one of five limits is below the `target`. A socket buffer, or the largest that "
-        "auto-tuning may choose (tcp_rmem, tcp_wmem): at most all of it is in flight per round "
-        "trip, of a Linux send buffer {distance.SENT_MOST:%} without `tso` and `gso`. A receive "
-        "window without window scaling: {distance.UNSCALED_BYTES} bytes (RFC 7323, section 2). "
-        "Loss, in UDP streams with an offered rate of at most {distance.GENTLE:%} of the wire "
-        "ceiling, by the sequential test of RFC 8337 (section 7.2): one packet in 3 x window² or "
-        "four times as many, {distance.ERROR:%} for either error. The wire ceiling. The measured "
-        "throughput, below {distance.FILLS:%} of the target. `passes`: both buffers allow enough "
-        "even by the lower bounds (on Linux half of a receive buffer, {distance.SENT_LEAST:%} of "
-        "a send buffer), a stream reached {distance.FILLS:%} of the target, and the loss is low "
-        "enough, in these UDP streams or in all streams with segments sent again. `undecided`: "
-        "the records show neither",
-    ),
-    "cpu-bound": (
-        BOTTLENECK,
-        "`sender`: the one, unpaced stream kept its sending thread on a CPU for at least "
-        "{stream_rules.ON_CPU:%} of the window; it waited for a CPU for less than "
-        "{stream_rules.WAITED:%}, and for anything else for less than {stream_rules.WAITED:%} "
-        "({2*stream_rules.WAITED:%} together if the first is not recorded). Over UDP, at least "
-        "{stream_rules.DELIVERED:%} of the sent data arrived, and the sender sent less than "
-        "{stream_rules.SENT_ENOUGH:%} of the wire ceiling. `receiver`: its queue was at least 80 "
-        "% full in more than half of the samples (at least {stream_rules.LOOKS}); or at least "
-        "{stream_rules.USEFUL:%} of the receive calls that did not wait found data, and its "
-        "thread was on a CPU for at least {stream_rules.HURRIES:%} of the window",
-    ),
-    "sender-call-rate": (
-        BOTTLENECK,
-        "the stream is not paced. The send calls take at least {stream_rules.IN_CALLS:%} of the "
-        "window, and at least half of it without the longest {1-derived.ORDINARY:%} of the calls. "
-        "The send buffer holds at least eight messages; at least nine of ten samples (of at least "
-        "eight) had room for the next one. Over UDP also as for `cpu-bound/sender`",
-    ),
-    "cpu-wait": (
-        BOTTLENECK,
-        "an end waited for a CPU for more than {stream_rules.STARVED:%} of the window, and that "
-        "cost throughput. At the sender: its thread was on a CPU or waited for one for at least "
-        "{stream_rules.ON_CPU:%} of the window, or the share of time without a CPU is at least "
-        "half of the missing throughput. At the receiver: its thread was never idle in this way; "
-        "or its queue was full (`cpu-bound/receiver`); or its socket dropped at least half of the "
-        "lost messages, or its window was closed for at least half of the time, and the wait is "
-        "large enough. If no other rule holds, a wait of at least half of the missing throughput "
-        "is enough, over TCP with a closed window or a full queue of that share, where recorded. "
-        "`quota`: a quota throttled the end in more than {stream_rules.STARVED:%} of its periods "
-        "(`nr_throttled` of Linux control groups). `programs`: a thread was ready to run but had "
-        "no CPU for more than {stream_rules.STARVED:%} of the window. `steal`: a hypervisor gave "
-        "more than {stream_rules.STARVED:%} of the host's CPU time to other machines, and a "
-        "thread waited for at most three times this share (a longer wait is due to other programs)",
-    ),
-    "buffer-limit": (
-        BOTTLENECK,
-        "for at least half of the window the one TCP stream waited for room in its send buffer "
-        "(`sender`) or for the receive window (`receiver`); for room also if it waited at least "
-        "as long as its throughput misses, {stream_rules.HELD:%} at least, and its round trip was "
-        "at most {stream_rules.NO_QUEUE} times the shortest. The receive window is a limit only "
-        "if one window per shortest round trip is at most {stream_rules.WINDOW_FITS} times the "
-        "throughput, and the receive queue was full in at most half of the samples",
-    ),
-    "loss-limit": (
-        BOTTLENECK,
-        "over UDP, messages were lost although the sender sent at least "
-        "{stream_rules.SENT_ENOUGH:%} of the offered rate (or of the wire ceiling, if that is "
-        "lower), or more than {1-stream_rules.DELIVERED:%} were lost. In places other than "
-        "`socket`, the loss must also be *large enough*: the sender sent these "
-        "{stream_rules.SENT_ENOUGH:%}, or the share lost is at least half of the missing "
-        "throughput, or at least {stream_rules.LOST_MUCH:%}. `socket`: the receiving socket had "
-        "no room for at least half of the lost messages, or `loss/socket` gives the place. `host` "
-        "(backlog, interface or queue), `path`, `unknown`: the place is that of `loss`. "
-        "`sender-queue`: the sender's own system dropped more than {1-stream_rules.DELIVERED:%} "
-        "of the messages",
-    ),
-    "saturated-core": (
-        BOTTLENECK,
-        "one core was busy for at least {stream_rules.SATURATED:%} of the window, but not because "
-        "of a thread of the test, and no thread of the test waited for a CPU for more than "
-        "{stream_rules.STARVED:%}. At least {stream_rules.WORK_PER_S} messages were sent, or full "
-        "frames arrived, per second; fewer cannot keep a core busy",
-    ),
-    "congestion": (
-        BOTTLENECK,
-        "the one TCP stream sent segments again, and for at least half of the window neither the "
-        "receive window nor the send buffer held it back (by TCP_INFO). Not stated if the "
-        "probable other traffic is at least half of the missing throughput",
-    ),
-    "packet-rate": (
-        BOTTLENECK,
-        "UDP without pacing, with at least three neighbouring message sizes that fit one frame, "
-        "the largest at least four times the smallest: the same number of frames arrives per "
-        "second, within {stream_rules.SAME_RATE:%}, and each throughput is below "
-        "{stream_rules.BELOW:%} of its wire ceiling. It replaces `loss-limit/path`, "
-        "`loss-limit/unknown`, `not-determined` and limits without a recorded effect; other waits "
-        "for a CPU only if more than half of these trials have none. Trials of another tool "
-        "(`engine`) count only if they lost more than {1-stream_rules.DELIVERED:%}",
-    ),
-    "pacing": (
-        BOTTLENECK,
-        "throughput is at least {stream_limits.OFFERED:%} of the offered rate",
-    ),
-    "not-determined": (
-        BOTTLENECK,
-        "the records have all evidence that the rules of this section need, and no rule holds. If "
-        "evidence is missing, there is no finding",
-    ),
-    "link-far-below": (
-        RUN,
-        "the best unpaced cell of a pairing reaches at most {validity.FAR_BELOW:%} of the stated "
-        "link's ceiling; or it has a lower link rate, and so have at least three cells (two, if "
-        "their ceilings differ); or the rate that `rate-limit` finds is a lower link rate. A "
-        "*lower link rate* is one that links negotiate (10, 100, 1000, 2500, 5000, 10,000 Mbit/s "
-        "and higher; IEEE 802.3), at most {rates.UNLIKE_STATED:%} of the stated rate; a cell "
-        "*has* it if its throughput is between {rates.STEP_BELOW:%} below and "
-        "{rates.STEP_ABOVE:%} above the wire ceiling of such a link. The first two cases need an "
-        "unpaced cell with messages of at least {validity.LARGE_MESSAGE_BYTES} bytes, and do not "
-        "count if a limit of a host explains the best cell or `mesh-limit` names it",
-    ),
-    "rate-limit": (
-        BOTTLENECK,
-        "one rate limits the streams of one direction of a pairing (those that the page of "
-        "findings describes). The medians for each protocol and message size differ by at most "
-        "{link_limits.SAME:%}; TCP may be up to {link_limits.TCP_BELOW:%} below UDP. No cell is "
-        "more than {link_limits.SAME:%} above the rate, and no trial more than "
-        "{link_limits.FASTER:%}; at most a third of the streams are below it without a known "
-        "reason. `link`: the rate is one in bytes on the wire, over at least three wire ceilings "
-        "that differ by at least {link_limits.APART:%}, and the medians differ at least three "
-        "times as much in bytes of frames or IP packets. `shaper`: the other way round. `either`: "
-        "the records do not show which bytes count; at least three trials have one share of the "
-        "wire ceiling within {link_limits.SAME:%} (one may be {2*link_limits.SAME:%} lower if its "
-        "time without a CPU explains it twice; of more than three trials of one column, three "
-        "must have it, and waits explain all that others miss), and with fewer than three "
-        "ceilings no stream is below it without a known reason. `half-duplex`: as `either`, and "
-        "with the acknowledgements that come back the data take the whole link, within "
-        "{2*link_limits.SAME:%}. Not stated with data both ways. If the streams as a whole have "
-        "no such rate, those with one value of one setting may have one (protocol, IP version, "
-        "DSCP, message size, source port), in at least two cells, all of which have it; each "
-        "other value then has a stream that is faster by more than {link_limits.PASSES:%}; or the "
-        "same trials of all cells have one, if in each cell another trial is so much faster",
-    ),
-    "mesh-limit": (
-        MESH,
-        "among at least three hosts, in streams with the same settings, the *figure* of a pair is "
-        "the median share of the wire ceiling of its trials; the *margin* is the larger of "
-        "{stats.mesh.MARGIN:%} ({stats.mesh.MARGIN_UNREPEATED:%} if no pair was repeated) and "
-        "{stats.mesh.SPREADS} pooled deviations within pairs, more with few trials (Student's t) "
-        "or many pairs (Bonferroni's bound). `host`: with each peer the host is below the fastest "
-        "pair by more than the margin, as sender or as receiver, and at least two of these peers "
-        "reach the fastest pair's figure with another host. Two peers only: *consistent with*. "
-        "`pair`: slower by more than the margin than the fastest pair of its sender and of its "
-        "receiver, unless each of its trials has a limit that is not on the path. `mesh`: all "
-        "pairs differ by at most the margin, which is not larger than the distance of the fastest "
-        "pair from the ceiling; all stay below {stream_limits.FILLED:%} of it "
-        "({stream_limits.FILLED_BOTH_WAYS:%} both ways), and fewer than half of the trials have a "
-        "limit that is not on the path",
-    ),
-    "far-host": (
-        MESH,
-        "of at least four hosts, each measured with at least three others, one adds more time to "
-        "its round trips than the median host. The difference exceeds each of three values: "
-        "{stats.mesh.POLISHED_MARGIN:%} of the *typical* round trip (between two hosts that add "
-        "the median time), 3 x {stats.TO_DEVIATION} times the median of the absolute residuals, "
-        "and {stats.mesh.SPREADS} pooled deviations within pairs. The times are a median polish "
-        "of the median round trips (Tukey, Exploratory Data Analysis, 1977)",
-    ),
-    "trend": (
-        OVER_TIME,
-        "over the blocks, the *figure of a block* rises or falls: the median over its trials of "
-        "the logarithm of throughput or mean round trip, minus the cell's mean of it. Trials "
-        "outside their block, paced streams and imported figures are left out. `proved`: over at "
-        "least {over_time.LEAST_BLOCKS} blocks by the test of Mann and Kendall (p under "
-        "{over_time.BY_CHANCE}, exact up to {stats.trends.EXACT_VALUES} blocks; tau of at least "
-        "{over_time.LEAST_TAU}; Kendall, Rank Correlation Methods, 1970), by more than "
-        "{over_time.LEAST_CHANGE:%} over the run (Theil-Sen). `possible`: over "
-        "{over_time.LEAST_BLOCKS_CONSISTENT} to {over_time.LEAST_BLOCKS-1} blocks and at least "
-        "{over_time.LEAST_CELLS_CONSISTENT} cells it only rises or only falls, by more than "
-        "{over_time.LEAST_CHANGE:%}, at least a quarter of it after the second block, and "
-        "Kendall's seasonal test has p under {over_time.BY_CHANCE} (season: the cell; Hirsch, "
-        "Slack and Smith, Water Resources Research 18, 1982)",
-    ),
-    "first-trial-slower": (
-        OVER_TIME,
-        "with at least {over_time.FIRST_BLOCKS} trials per cell, the first trial is slower than "
-        "the median of the later ones in significantly more than half of the cells (exact sign "
-        "test, p under {over_time.BY_CHANCE}). In the first block, the median over all cells of "
-        "the difference from this median is more than {over_time.FIRST_CHANGE:%}, and more than "
-        "{over_time.FIRST_ALONE} times as large as in any later block",
-    ),
-    "dips": (
-        OVER_TIME,
-        "in more than half of a cell's trials, the throughput has a period by the autocorrelation "
-        "of at least {stats.trends.LEAST_VALUES} intervals (Box and Jenkins, Time Series "
-        "Analysis, 1970), between {stats.trends.LEAST_PERIOD} intervals and a quarter of the "
-        "window. The median dip is deeper than {over_time.DEEP:%} of the median rate, than "
-        "{over_time.GRAINS} times the largest receive call, and if paced than "
-        "{over_time.MESSAGES} messages (or bursts of them) of all streams. `congestion`: TCP sent "
-        "segments again in each of these trials",
-    ),
+    **OF_STREAMS["RULES"],
     "below-floor": (
         ROUND_TRIPS,
         "the shortest round trip of a trial (the mean one, if single times are not recorded) is "
@@ -231,18 +38,18 @@ RULES: Mapping[str, tuple[str, str]] = {
     ),
     "trip-waited-for-cpu": (
         ROUND_TRIPS,
-        "the *wait* of an end is its run-queue delay or the time for which its quota throttled "
-        "it, whichever is longer; the wait of a trial is the sum of both ends, or the steal of an "
-        "end if that is longer. It is at least {round_trips.LEAST_SHARE:%} of the time of the "
-        "trial's round trips, in a window of at least {derived.WINDOW_NS/1e9} s. Compared are all "
+        "the *wait* of an end is its run-queue delay or the time for which its quota throttled it, "
+        "whichever is longer; the wait of a trial is the sum of both ends, or the steal of an end "
+        "if that is longer. It is at least {round_trips.LEAST_SHARE:%} of the time of the trial's "
+        "round trips, in a window of at least {stream_end.WINDOW_NS/1e9} s. Compared are all "
         "trials of the cell that waited less than half as long per round trip: each has a shorter "
         "mean round trip, and the median of these means is at least {round_trips.LEAST_SHARE:%} "
         "shorter ({round_trips.ALONE:%} with one compared trial), with at least four compared "
         "trials also by {round_trips.SCATTERS} median absolute deviations of these means (three "
-        "standard deviations). The difference in waits explains at least half of the difference "
-        "in means. Without a trial to compare with, the longest wait must be that of a quota that "
-        "throttled the end in more than {round_trips.LEAST_SHARE:%} of its periods. Not stated "
-        "for trials in which data stopped or a process did not run [schedstat of Linux; cgroup "
+        "standard deviations). The difference in waits explains at least half of the difference in "
+        "means. Without a trial to compare with, the longest wait must be that of a quota that "
+        "throttled the end in more than {round_trips.LEAST_SHARE:%} of its periods. Not stated for "
+        "trials in which data stopped or a process did not run [schedstat of Linux; cgroup "
         "cpu.stat]",
     ),
     "first-packet-lost": (
@@ -295,19 +102,30 @@ RULES: Mapping[str, tuple[str, str]] = {
         "the shortest round trips without their time on the wire; on each side they differ by at "
         "most {path_times.ALIKE:%} of it. `packets`: between cells that differ in one setting of "
         "their packets. `trials`: between the trials of a cell. `times`: as `path-jitter`, and "
-        "less than {path_times.LITTLE:%} of the usual ones are in the middle third of their times",
+        "less than {path_times.LITTLE:%} of the usual ones, or of the shortest "
+        "{path_times.NEARLY:%} of them, are farther than a sixth of their range from both its "
+        "ends; compared with the mean of the short ones. Over TCP streams as well, as for "
+        "`path-jitter`",
     ),
     "path-jitter": (
         ROUND_TRIPS,
         "in some trials, the usual round trips (without the longest, above the 95th percentile) "
         "take on average at least {path_times.LONGER:%} and {path_times.LONGER_NS/1e6} ms longer "
-        "than the shortest, one at a time; waits explain at most {path_times.OF_HOSTS:%} of that",
+        "than the shortest of the cell, one at a time; waits explain at most "
+        "{path_times.OF_HOSTS:%} of that. Also those of a TCP stream (samples of tcp_info) that "
+        "the memory of a socket held back for at least {path_times.HOLDS:%} of the window, so "
+        "that its own data form no queue: its ends waited for a CPU for at most "
+        "{stream_rules.WAITED:%} of the window, and its rate falls while round trips are long, by "
+        "at least {path_times.FOLLOWS:%} of what they are longer",
     ),
     "trips": (
         ROUND_TRIPS,
-        "over UDP, in some trials, at least {path_times.LEAST_ODD:%} of the requests or answers. "
-        "`lost-there`: the server received fewer than the client sent. `copied-there`: more. "
-        "`lost-back`: the rest that no late answer explains. `copied-back`: answers came twice",
+        "in some trials, at least {path_times.LEAST_ODD:%} of the requests or answers (over TCP: "
+        "of the segments with data), and at least {path_times.FEW_ODD}. `lost-there`: the server "
+        "received fewer than the client sent. `copied-there`: more. `lost-back`: the rest that no "
+        "late answer explains. `copied-back`: answers came twice. `damaged-there`, `damaged-back`: "
+        "with a wrong checksum, and not lost. `overtaken-there`, `overtaken-back`: after later "
+        "ones (over TCP only if fewer were lost, and without a number)",
     ),
     "trip-made-of": (
         ROUND_TRIPS,
@@ -468,7 +286,8 @@ RULES: Mapping[str, tuple[str, str]] = {
     "interface": (
         RUN,
         "a host measured over a cable, and its interface is slower than the stated link "
-        "(`speed`), has another MTU (`mtu`), or runs at half duplex (`duplex`)",
+        "(`speed`), has another MTU (`mtu`), or runs at half duplex (`duplex`). `mtus`, in place "
+        "of `mtu`: all of at least two such hosts have the same other MTU",
     ),
     "virtual-machine": (
         RUN,
@@ -484,7 +303,12 @@ RULES: Mapping[str, tuple[str, str]] = {
         DOUBTFUL,
         "in more than half of a cell's trials, full segments are shorter than the path MTU that "
         "the sender's system knows and than the MTU of the stated link, and the receive window "
-        "holds at least four (Linux cuts them for smaller windows)",
+        "holds at least four (Linux cuts them for smaller windows); the receiver announced no "
+        "longer ones (its `advmss`), or that is not known",
+    ),
+    "clamped-mss": (
+        DOUBTFUL,
+        "as `small-mss`, but the receiver takes longer segments than these (its `advmss`)",
     ),
     "congestion-differs": (
         DOUBTFUL,
@@ -503,13 +327,15 @@ RULES: Mapping[str, tuple[str, str]] = {
     "host-delay": (
         DOUBTFUL,
         "`process`: the process of the probe at one end did not run during at least "
-        "{over_time.STALLED:%} of the window: the sum of the delays of at least 20 ms of a timer "
-        "that wakes it every 20 ms. This and the CPU time of its busiest thread are at most "
-        "{over_time.RAN:%} of the window; else the timer was late while the thread ran. netlab "
-        "does not repeat such a trial: a quota or a busy host would have the same effect again. "
-        "`hypervisor`: it gave more than {stream_rules.STARVED:%} of the CPU time of an end's "
-        "host to other machines, in a window of at least {derived.WINDOW_NS/1e9} s. Only the "
-        "first of `interruption/final`, `process` and `hypervisor` is stated",
+        "{over_time.STALLED:%} of the window: the sum of the delays of at least 5 ms of a timer "
+        "that wakes it every 10 ms. This and the CPU time of its busiest thread are at most "
+        "{over_time.RAN:%} of the window; else the timer was late while the thread ran. The waits "
+        "of each end for a CPU (run-queue delay, quota) are less than {over_time.WAITED:%} of "
+        "that: other findings report these. netlab does not repeat such a trial: a busy host would "
+        "have the same effect again. `hypervisor`: it gave more than {stream_rules.STARVED:%} of "
+        "the CPU time of an end's host to other machines, in a window of at least "
+        "{stream_end.WINDOW_NS/1e9} s. Only the first of `interruption/final`, `process` and "
+        "`hypervisor` is stated",
     ),
     "off-rate": (
         DOUBTFUL,
@@ -521,7 +347,8 @@ RULES: Mapping[str, tuple[str, str]] = {
         "left out. `more`: within the window of a paced stream more than {over_time.LATE:%} of "
         "the offered rate arrived, in short receive calls (no `coarse`), so it includes delayed "
         "messages; not of another tool (`engine`). Not stated with `interruption/final` or "
-        "`host-delay`",
+        "`host-delay`; `less` and `held` not where a known limit, but not a loss, explains most "
+        "trials",
     ),
     "clock": (
         DOUBTFUL,
@@ -535,8 +362,7 @@ RULES: Mapping[str, tuple[str, str]] = {
         "in more than half of a cell's trials, a thread of the test at one end waited for a CPU "
         "for more than {stream_rules.STARVED:%} of the window, and no CPU quota throttled this "
         "end; or a hypervisor gave more than {stream_rules.STARVED:%} of the CPU time of one end "
-        "to other machines. The limit of these trials is not `cpu-wait/sender-programs`, "
-        "`cpu-wait/receiver-programs` or `cpu-wait/steal`",
+        "to other machines. The limit of these trials is not known (or is `pacing`)",
     ),
     "power-saving": (
         DOUBTFUL,
@@ -644,14 +470,42 @@ RULES: Mapping[str, tuple[str, str]] = {
         "in some trials, of at least {validity.ODD:%} of the UDP messages, or segments. "
         "`reordered`: arrived after a later one (RFC 4737). `copied`: arrived again. `twice`, in "
         "most trials of a cell: the receiver reported both copies of that share of the segments "
-        "sent again (DSACK, RFC 2883). `again`: of more segments than TCP sent again. "
+        "sent again (DSACK, RFC 2883). `again`: of more segments than TCP sent again, by more than "
+        "{validity.FEW}. "
         "`overtaken`: TCP saw that segments had overtaken others.",
+    ),
+    "path-pauses": (
+        OVER_TIME,
+        "in a cell's trials, at least {uneven.LEAST_PAUSES} *pauses*, and at least "
+        "{uneven.LEAST_PAUSED:%} of the windows missing in them and in the times beside them. A "
+        "pause is a run of times with less than {uneven.LESS:%} of the usual bytes (the lower "
+        "quartile of the times with data), at least one of them with less than "
+        "{uneven.STOPPED:%}. The times have at least {uneven.USUAL_CALLS} usual receive calls, "
+        "and over TCP two round trips; there are at least {arrivals.LEAST_GROUPS}. Waits and stops "
+        "of the hosts explain at most {uneven.OF_HOSTS:%} of that, and no end lacks a CPU for more "
+        "than {stream_rules.STARVED:%} of the window; TCP sent nothing again (but needlessly), and "
+        "data did not stop",
+    ),
+    "two-rates": (
+        OVER_TIME,
+        "no `path-pauses`; in a UDP trial, the received bytes have two levels, apart by at least "
+        "{uneven.LOWER:%} of the higher one, {uneven.STEP_CALLS} receive calls, and {uneven.APART} "
+        "standard deviations of what random loss of as many messages would leave, in times of at "
+        "most {uneven.FINEST:%} of the window. At least {uneven.OFTEN:%} of the times are near "
+        "each level, and at most {uneven.BETWEEN:%} in the middle third between both. The hosts "
+        "explain at most {uneven.OF_HOSTS:%} of the loss of rate, as for `path-pauses`. If more is "
+        "lost, the rates of at least {uneven.INNER} times within slower ones vary by at most "
+        "{arrivals.EVEN:%} of the variance after random loss",
     ),
     "way-back": (
         LOST,
         "over one TCP stream, one way, the sender's system received at least "
         "{validity.ODD_BACK:%} fewer (`lost`) or more (`copied`) segments per second than the "
-        "receiver's sent, in some trials",
+        "receiver's sent, in some trials; more, by what may be under way at an edge: for as long "
+        "as the round trip became longer, and as an end did not run. `damaged`, "
+        "`overtaken`: at least {validity.ODD:%} came to the sender with a wrong checksum, or after "
+        "later ones (by their timestamps); damaged ones that are at least {stream_rules.COVERED:%} "
+        "of those missing are not lost",
     ),
     "sent-again": (
         LOST,
@@ -661,7 +515,8 @@ RULES: Mapping[str, tuple[str, str]] = {
     "no-result": (
         RUN,
         "some trials of cells failed, or cells have no result at all; with the reason. `each`: in "
-        "two or more trials of a cell no message arrived, in none it did, and others worked",
+        "two or more trials of a cell no message arrived, in none it did, and others worked. "
+        "`mtu`: the packets of cells are too long for the path (reason `path-mtu`)",
     ),
     "fewer-cells": (
         RUN,

@@ -15,8 +15,9 @@ from netlab.experiment.matrix import LongPath
 from netlab.experiment.variants import changed_facts
 from netlab.findings.derived import StreamSample, samples
 from netlab.findings.finding import Finding, Kind
-from netlab.findings.kind import FindingRule
-from netlab.findings.link_limits import OF_LINKS, limits
+from netlab.findings.kind import FindingRule, kinds_named
+from netlab.findings.limits import limits
+from netlab.findings.link_limits import OF_LINKS
 from netlab.findings.mesh import slow_in_mesh
 from netlab.findings.selectors import ClaimMaker
 from netlab.findings.series import Series, series_of
@@ -136,6 +137,18 @@ class RunEvidence:
         return frozenset(cell for finding in self.mesh for cell in finding.cells)
 
     @cached_property
+    def held(self) -> frozenset[str]:
+        """The cells in which a known limit explains that most trials send less than requested."""
+        losses = {*kinds_named("loss-limit")}
+        of_senders = (f for f in self.limited if f.kind.is_costly and f.kind not in losses)
+        return cells_mostly((*of_senders, *self.of_links), self.samples)
+
+    @cached_property
+    def of_links(self) -> tuple[Finding, ...]:
+        """The limits that are links."""
+        return tuple(finding for finding in self.limited if finding.kind in OF_LINKS)
+
+    @cached_property
     def explained(self) -> frozenset[str]:
         """The cells in which a limit explains why most trials are below the wire ceiling."""
         return cells_mostly((f for f in self.limited if f.kind.explains), self.samples)
@@ -148,7 +161,7 @@ class RunEvidence:
     @cached_property
     def slower_links(self) -> frozenset[str]:
         """The pairings whose own streams show that their link is slower than stated."""
-        return frozenset(f.group.pairing for f in self.limited if f.kind in OF_LINKS)
+        return frozenset(finding.group.pairing for finding in self.of_links)
 
     @cached_property
     def statements(self) -> StatedFacts:

@@ -22,6 +22,9 @@ warning("interface",
         "speed": value(_("{interface} runs at {interface_speed_bit_per_s}, but the matrix states a "
                 "link of {link_rate_bit_per_s}"), rank=3,
             advice=_("state the rate that the interfaces negotiated, or replace the cable")),
+        "mtus": value(_("the interfaces of {hosts} have an MTU of {interface_mtu_bytes} bytes, but "
+                "the matrix states {link_mtu_bytes}"), rank=4,
+            advice=_("state the MTU that the interfaces have, or set it")),
         "mtu": value(_("{interface} has an MTU of {interface_mtu_bytes} bytes, but the matrix "
                 "states {link_mtu_bytes}"), rank=4,
             advice=_("state the MTU that the interfaces have, or set it")),
@@ -35,8 +38,13 @@ warning("mtu-mismatch/stream",
         "{link_mtu_bytes}"), rule="validity:doubts", figures=("path_mtu_bytes", "link_mtu_bytes"),
     advice=_("state the MTU that the path has, or set it"))
 note("small-mss", _("TCP’s segments have at most {small_mss_bytes}, although the system knows a "
-        "path MTU of {path_mtu_bytes} bytes: a device clamps the MSS, the other end announces it, "
+        "path MTU of {path_mtu_bytes} bytes: the other end announces it, a device clamps the MSS, "
         "or longer packets vanish"), figures=("small_mss_bytes", "path_mtu_bytes", "shorter_share"),
+    advice=_("send UDP messages that fill a packet: if they arrive, a device clamps the MSS"))
+note("clamped-mss", _("TCP’s segments have at most {small_mss_bytes}, although the other end takes "
+        "longer ones and the system knows a path MTU of {path_mtu_bytes} bytes: a device on the "
+        "path clamps the MSS, or longer packets vanish there"),
+    figures=("small_mss_bytes", "path_mtu_bytes", "shorter_share"),
     advice=_("send UDP messages that fill a packet: if they arrive, a device clamps the MSS"))
 warning("congestion-differs",
     _("the senders use different congestion controls, which the matrix does not set ({controls})"),
@@ -228,11 +236,23 @@ note("delivery", rule="validity:delivered", rank=79, leads=False,
             _("{resent_segments} sent again, but {duplicate_packets} arrived twice: packets or "
                 "acknowledgements were late, or packets were copied"),
             figures=("duplicate_packets", "retransmissions", "reorderings"))})
+note("path-pauses", _("data paused again and again, {paused_share} of the window in all, while "
+        "both hosts ran: something on the path holds them back"), rule="uneven:uneven", rank=60,
+    advice=_("look for a radio link, a failover, or a device that stops at times"))
+note("two-rates", _("data arrived at two rates, the lower one {depth_share} below the other: a "
+        "limit on the path comes and goes"), rank=60,
+    advice=_("look for other traffic that comes and goes, or for a device that is slower at times"))
 note("way-back", rule="validity:way_back", rank=77, figures=("lost_acknowledgements_share",),
     advice=_("check the way back: its queue, rate and duplex mode; few losses cost TCP nothing"),
     values={
         "lost": value(_("{lost_acknowledgements_share} of the acknowledgements did not arrive")),
-        "copied": value(_("acknowledgements arrived twice"))})
+        "copied": value(_("acknowledgements arrived twice")),
+        "overtaken": value(_("{old_acknowledgements_share} of the acknowledgements arrived after "
+                "later ones"), figures=("old_acknowledgements_share",)),
+        "damaged": value(_("{damaged_acknowledgements_share} of the acknowledgements arrived with "
+                "a wrong checksum"), figures=("damaged_acknowledgements_share",),
+            advice=_("replace the cable, then look for the card or device that corrupts "
+                "packets"))})
 note("sent-again", _("{segments} sent again: {at_host} dropped {frames_here} {place}"),
     _("{segments} sent again, lost {place}: both hosts count all their drops, and {few_here}"),
     _("{segments} sent again, lost {place}: both hosts count all their drops, and there were none"),
@@ -248,6 +268,9 @@ warning("no-result",
             _("each trial of {cells} of {all_cells} failed: {why}"), rank=8,
             advice=_("another trial will fail, too: look for what stops such messages, such as a "
                 "filter, an MTU, or fragments that are dropped")),
+        "mtu": value(_("{cells} of {all_cells} have no result (messages of {of_bytes}): {why}"),
+            severity="note", rank=73, advice=_("use the same MTU on the whole path, or shorter "
+                "messages")),
         "cells": value(_("{cells} of {all_cells} have no result (messages of {of_bytes}): {why}"),
             _("{cells} of {all_cells} have no result: {why}"), severity="note", rank=73,
             advice=_("blank cells are not part of any mean"))})

@@ -35,6 +35,9 @@ SELECTS: Mapping[str, str] = {"protocol": "protocol", "ip_version": "family", "d
 HOST = "host"
 """Stands for the end, ``sender`` or ``receiver``, whose host the finding names."""
 
+PLACE = "cause_place"
+"""Word of a finding that says where its cause is, if its kind does not."""
+
 _KINDS: Mapping[str, str] = {
     "sender cpu": "cpu-bound/sender sender-call-rate cpu-wait/sender-quota "
         "cpu-wait/sender-programs search-limit/sender",
@@ -42,6 +45,7 @@ _KINDS: Mapping[str, str] = {
         "search-limit/receiver",
     "host cpu": "saturated-core cpu-wait/steal trip-waited-for-cpu other-load "
         "host-delay/hypervisor",
+    " cpu": "cpu-bound/both",
     "sender rate": "off-rate/less", "sender-socket memory": "buffer-limit/sender",
     "receiver-socket memory": "buffer-limit/receiver", "host memory": "socket-buffer/capped",
     "sender-queue drops": "loss-limit/sender-queue loss/queue loss/unsent",
@@ -55,24 +59,29 @@ _KINDS: Mapping[str, str] = {
     "cable rate": "rate-limit/link link-far-below",
     "device rate": "rate-limit/shaper packet-rate search-limit/frame-rate search-limit/bit-rate "
         "search-limit/device",
-    " rate": "off-rate/held",
+    " rate": "off-rate/held other-traffic",
     "path rate": "rate-limit/either rate-limit/half-duplex mesh-limit/pair mesh-limit/mesh "
-        "other-traffic",
+        "two-rates",
     "host rate": "mesh-limit/host", "path rate periodic": "dips/congestion",
-    " rate onset": "trend/proved", " rate periodic": "dips/unexplained",
+    " rate onset": "trend/proved",
     " rate trials": "first-trial-slower", " jitter": "rtt-outliers",
-    "path corruption": "loss/damaged", "path order": "delivery/reordered delivery/overtaken",
+    "path corruption": "loss-limit/damaged loss/damaged trips/damaged-there",
+    "path order": "delivery/reordered delivery/overtaken trips/overtaken-there",
     "path-back drops": "trips/lost-back way-back/lost",
     "path-back copies": "trips/copied-back way-back/copied",
+    "path-back corruption": "way-back/damaged trips/damaged-back",
+    "path-back order": "trips/overtaken-back way-back/overtaken",
     "path copies": "delivery/copied delivery/again trips/copied-there", " length": "small-mss",
-    "path jitter": "path-jitter",
+    "path jitter": "path-jitter", "path pause": "path-pauses",
     "path delay trials": "longer-path/trials",
     "path delay": "longer-path/packets longer-path/times far-host "
         "queue-on-path queue-under-load/standing search-limit/queue",
-    "path length": "mtu-mismatch/stream mtu-mismatch/black-hole mtu-mismatch/reported",
-    " pause": "interruption/final", " pause trials": "interruption/earlier",
-    "host pause": "host-delay/process",
-    "host setting": "interface/speed interface/mtu interface/duplex congestion-differs clock/rate",
+    "cable setting": "interface/mtus",
+    "path length": "clamped-mss no-result/mtu mtu-mismatch/stream mtu-mismatch/black-hole "
+        "mtu-mismatch/reported",
+    " pause": "interruption/final host-delay/process", " pause trials": "interruption/earlier",
+    "host setting": "unscaled-window interface/speed interface/mtu interface/duplex "
+        "congestion-differs clock/rate",
     "host setting onset": "facts-changed clock/step",
 }
 # fmt: on
@@ -86,13 +95,17 @@ CLAIMED: Mapping[str, tuple[str, ...]] = {
 """Kind of finding → where, what, when and which packets it claims; empty: it does not say."""
 
 SHARES = (
+    "damaged_share",
     "costs_share",
     "lost_share",
+    "paused_share",
     "depth_share",
     "change_share",
     "shorter_share",
     "odd_share",
     "lost_acknowledgements_share",
+    "damaged_acknowledgements_share",
+    "old_acknowledgements_share",
 )
 """Figures of the evidence that are the share which a cause takes; the first known one is used."""
 

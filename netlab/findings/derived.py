@@ -6,16 +6,17 @@ A window is the time that an end measures; TCP has a receive window and a conges
 from __future__ import annotations
 
 import math
-from copy import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
 
 from netlab.ethernet import Link, fragments, ip_version_of, mss_of
 from netlab.findings import rates
 from netlab.findings import traffic as other_traffic
+from netlab.findings.arrivals import Arrivals, arrivals_of
 from netlab.findings.finding import Conditions, Group, conditions_of
 from netlab.findings.rates import Framing
+from netlab.findings.stream_end import DerivedFigures, StreamEnd
 from netlab.findings.traffic import CountedWays, OtherTraffic, OwnDrops
 from netlab.results.run import Run
 from netlab.results.tcp_series import TcpSeries, tcp_series_of
@@ -23,9 +24,6 @@ from netlab.stats.histogram import middle_of
 from netlab.trial import record as trial_record
 from netlab.trial.interruptions import interruptions
 from netlab.trial.record import NUMBER, TEXT, WHOLE, FlowValues, MeasuredValues, Record, Recorded
-
-WINDOW_NS = 200_000_000
-"""Minimum window for shares of CPU time: kernels count CPU time in ticks of 1 to 16 ms."""
 
 ORDINARY = 0.98
 """Share of the send calls that count as ordinary: all except the longest 2 %. A few calls are long
@@ -38,6 +36,9 @@ STANDS = 0.02
 """Data stood still if throughput is below the plateau by at least this share: the accuracy of a
 plateau."""
 
+_OF_SENDER = 0.5
+"""Minimum share of other traffic that the sender's interface sends, for it to come from there."""
+
 _REQUESTS_S = 1.0
 _DAMAGED = "receiver_{}_checksum_errors"
 _OTHER_WAY = {"to_server_": "to_client_", "to_client_": "to_server_"}
@@ -46,90 +47,7 @@ _WINDOW_OF_SEGMENTS = 4
 path would carry."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class DerivedFigures:
-    """Figures of a trial beside its record: attributes made with ``Recorded`` are values of the
-    record under another name, the others are computed. ``None``: not known.
-    """
-
-    measured: FlowValues
-
-    def but(self, **figures: Any) -> Self:
-        """A copy in which these figures have other values."""
-        other = copy(self)
-        # Neither ``Recorded`` nor cached figures have a setter: a value of the object comes first.
-        other.__dict__.update(figures)
-        return other
-
-
 _EMPTY = FlowValues({}, "")
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class StreamEnd(DerivedFigures):
-    """What one end reports about itself and its host, for its own window."""
-
-    host: str = ""
-    spins: bool = False
-    """Whether the end keeps its CPU busy while it waits, as a spinning receiver or a paced sender
-    does."""
-    window_ns = Recorded(WHOLE, "elapsed_ns")
-    thread_ns = Recorded(WHOLE, "thread_ns")
-    """Time on a CPU of the test's busiest thread."""
-    run_queue_delay_ns = Recorded(WHOLE, "run_queue_delay_ns")
-    """Time in which a thread of the test was ready to run but had no CPU."""
-    quota_periods = Recorded(WHOLE, "quota_periods")
-    """Periods of the end's CPU quota within the window; 0: no quota."""
-    throttled_periods = Recorded(WHOLE, "quota_throttled_periods")
-    throttled_ns = Recorded(WHOLE, "quota_throttled_ns")
-    """Time in which a quota made the end wait, summed over all CPUs."""
-    steal_share = Recorded(NUMBER, "host_steal_share")
-    """Share of all CPUs' time that the hypervisor gave to other machines."""
-    busiest_core = Recorded(WHOLE, "host_busiest_core")
-    busiest_core_share = Recorded(NUMBER, "host_busiest_core_share")
-    cpu = Recorded(WHOLE, "cpu")
-    """The CPU to which the end is pinned."""
-    clock_ppm = Recorded(NUMBER, "raw_clock_ppm")
-    """How much faster the monotonic clock ran than CLOCK_MONOTONIC_RAW, in ppm. Time
-    synchronisation changes the rate of the first clock, but not of the second."""
-    clock_step_ns = Recorded(WHOLE, "wall_step_ns")
-    """Step of the wall clock against the monotonic clock; recorded only above 0.5 s."""
-
-    @property
-    def judged(self) -> bool:
-        """Whether the end's window is long enough to judge shares of time."""
-        return (self.window_ns or 0) >= WINDOW_NS
-
-    @property
-    def thread_share(self) -> float | None:
-        """Share of the window in which the busiest thread was on a CPU."""
-        return self.share_of(self.thread_ns)
-
-    @property
-    def run_queue_share(self) -> float | None:
-        """Share of the window in which a thread was ready to run but had no CPU."""
-        return self.share_of(self.run_queue_delay_ns)
-
-    @property
-    def throttled_share(self) -> float | None:
-        """Share of the quota's periods in which the end was throttled; 0 without a quota."""
-        if self.quota_periods is None or self.throttled_periods is None:
-            return None
-        return self.throttled_periods / max(1, self.quota_periods)
-
-    @property
-    def waited_share(self) -> float:
-        """Share of the window in which the end had no CPU; 0 if no reason for a wait is recorded.
-
-        The waits for different reasons overlap, so the largest share counts.
-        """
-        throttled = self.share_of(self.throttled_ns)
-        quota = self.throttled_share if throttled is None else min(1.0, throttled)
-        return max(self.run_queue_share or 0, self.steal_share or 0, quota or 0)
-
-    def share_of(self, ns: float | None) -> float | None:
-        """A time as a share of the end's window."""
-        return None if ns is None or not self.window_ns else ns / self.window_ns
 
 
 def _grown(measured: MeasuredValues, counter: str) -> int | None:
@@ -175,6 +93,11 @@ class Losses(DerivedFigures):
         drops, damaged = map(self.measured.whole, ("receiver_queue_drops", _DAMAGED.format("udp")))
         return None if drops is None else max(0, drops - (damaged or 0))
 
+    @property
+    def checked(self) -> int:
+        """Messages whose checksum was checked, at most: a socket without room checks none."""
+        return max(0, (self.sent or 0) - (self.receive_queue or 0))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StreamSample(DerivedFigures):
@@ -198,6 +121,8 @@ class StreamSample(DerivedFigures):
     imported: bool
     """Whether the figures come from a document. Values that the document does not print are not
     known."""
+    unscaled_at: str = ""
+    """The end's host on which the scaling of TCP's windows is off, if it is only one."""
 
     calls = Recorded(WHOLE, "sender_sent_messages_window")
     """Send calls in the sender's window, of all streams."""
@@ -362,6 +287,17 @@ class StreamSample(DerivedFigures):
         return (largest + abs(queues[1] - queues[0])) / total
 
     @cached_property
+    def arrivals(self) -> Arrivals | None:
+        """The bytes that arrived in each interval."""
+        return None if self.imported else arrivals_of(self.measured)
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether the data arrived as evenly as behind a limit of their rate."""
+        arrivals, lost = self.arrivals, self.lost_share or 0.0
+        return arrivals is not None and arrivals.is_even(self.message_bytes, lost)
+
+    @cached_property
     def stopped_share(self) -> float:
         """Share of the window in which something stopped the data."""
         shares = {
@@ -467,6 +403,12 @@ class StreamSample(DerivedFigures):
             return None
         return tcp.window_bytes * 8e6 / tcp.min_rtt_us
 
+    @property
+    def is_unscaled(self) -> bool:
+        """Whether TCP's windows are known not to be scaled: none is above 64 KiB (RFC 7323, 2)."""
+        options = self.measured.text("sender_tcp_end_options") or "wscale"
+        return "wscale" not in options
+
     @cached_property
     def tcp_series(self) -> TcpSeries | None:
         """Samples of the sender's tcp_info over its window."""
@@ -502,6 +444,12 @@ class StreamSample(DerivedFigures):
         lost = other.lost_messages if is_udp else other.grown("sender", "total_retrans")
         measured = self.measured if is_udp else _EMPTY
         return Losses(measured=measured, other_way=lost if prefix else 0)
+
+    @property
+    def damaged_share(self) -> float | None:
+        """Share of the messages over UDP that were damaged, of those that a socket checked."""
+        damaged, checked = self.drops.damaged, self.losses.checked
+        return None if damaged is None or not checked else min(1.0, damaged / checked)
 
     @property
     def lost_share(self) -> float | None:
@@ -541,9 +489,26 @@ class StreamSample(DerivedFigures):
         """Share of the acknowledgements that did not arrive; below 0: some arrived twice."""
         arrived, sent = self.acknowledgements, self.acknowledged
         spans = [end.window_ns for end in self.ends if end.window_ns and end.judged]
-        if not sent or arrived is None or len(spans) < 2 or self.flow or self.streams > 1:
+        # Both ends count for the first of several streams, which must be the same one.
+        ports = {self.measured.whole(it) for it in ("sender_local_port", "receiver_peer_port")}
+        if not sent or arrived is None or len(spans) < 2 or self.flow or len(ports) > 1:
             return None
         return 1 - arrived / spans[0] * spans[1] / sent
+
+    @property
+    def damaged_acknowledgements_share(self) -> float | None:
+        """Share of the acknowledgements that arrived with a wrong checksum, in the whole test."""
+        return self._share_of_acknowledgements("sender_tcp_checksum_errors")
+
+    @property
+    def old_acknowledgements_share(self) -> float | None:
+        """Share of the acknowledgements that arrived after later ones, in the whole test."""
+        return self._share_of_acknowledgements("sender_tcp_old_segments")
+
+    def _share_of_acknowledgements(self, name: str) -> float | None:
+        number, sent = map(self.measured.whole, (name, "receiver_tcp_end_segs_out"))
+        is_one = not self.flow and self.streams == 1
+        return number / sent if number is not None and sent and is_one else None
 
     # ---- other traffic ---------------------------------------------------------------------------
 
@@ -557,7 +522,7 @@ class StreamSample(DerivedFigures):
         return other_traffic.others_of(self.record, self.link, self._ways)
 
     @cached_property
-    def _likely_others(self) -> tuple[float, float]:
+    def _likely_others(self) -> tuple[float, float, float]:
         hosts = self.sender.host, self.receiver.host
         return other_traffic.likely_others(self._ways, self.link, *hosts)
 
@@ -595,6 +560,12 @@ class StreamSample(DerivedFigures):
         """``filled_by_others``, or else the largest other traffic in the data's direction."""
         largest = max(self._others_of_data, key=lambda traffic: traffic.bit_per_s, default=None)
         return self.filled_by_others or largest
+
+    @property
+    def others_are_sent_here(self) -> bool:
+        """Whether the sender's own interface sends most of the likely other traffic."""
+        sent, share = self._likely_others[2], self.likely_others_share
+        return sent >= _OF_SENDER * share > 0
 
     @property
     def other_bit_per_s(self) -> float | None:
@@ -664,12 +635,22 @@ class StreamSample(DerivedFigures):
         return rates.framing_of(self.record.settings, flow.values, flow.prefix, self.link)
 
 
+def _unscaled_hosts(run: Run) -> frozenset[str]:
+    """The hosts on which the scaling of TCP's windows is off, by their facts."""
+    return frozenset(
+        str(note.get("host"))
+        for note in run.facts
+        if isinstance(facts := note.get("facts"), Mapping) and facts.get("tcp_window_scaling") == 0
+    )
+
+
 def samples(run: Run) -> tuple[StreamSample, ...]:
     """One sample for each flow of each stream trial with status ok, in the plan's order.
 
     For an imported run, the only evidence is the share of the wire ceiling.
     """
     made = []
+    unscaled = _unscaled_hosts(run)
     for cell, _, record in run.stored.trials():
         if cell.test != "stream" or record is None or record.message_bytes is None:
             continue
@@ -691,6 +672,7 @@ def samples(run: Run) -> tuple[StreamSample, ...]:
                         throughput_bit_per_s=throughput,
                         same_host=record.same_host,
                         imported=run.plan.source is not None,
+                        unscaled_at=min(unscaled) if len(unscaled) == 1 else "",
                     )
                 )
     return tuple(made)

@@ -303,7 +303,8 @@ def path_loss(samples: Iterable[StreamSample]) -> PathLoss:
         if is_gentle(sample):
             places = placed(sample)
             if all(place.kind is not Kind.LOSS_UNKNOWN for place in places):
-                of_path = (p.lost for p in places if OF_LOSSES[p.kind] is Kind.LOSS_LIMIT_PATH)
+                on_path = (Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_DAMAGED)
+                of_path = (p.lost for p in places if OF_LOSSES[p.kind] in on_path)
                 gentle_packets, gentle_lost = gentle_packets + sent, gentle_lost + sum(of_path)
     return PathLoss(
         packets=packets, lost=lost_packets, gentle_packets=gentle_packets, gentle_lost=gentle_lost

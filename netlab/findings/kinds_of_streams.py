@@ -29,6 +29,11 @@ warning("cpu-bound", of_host=True,
             figures=("thread_share", "sender_run_queue_share", "calls_per_s"),
             advice=_("the sender limits the figure: use larger messages, more streams or a faster "
                 "CPU")),
+        "both": value(_("both ends are on this host; the sender’s thread ran {thread_share} of the "
+                "time, the receiver’s {receiver_thread_share}"), limit=_("the host’s CPU"),
+            figures=("thread_share", "receiver_thread_share"),
+            advice=_("the host limits the figure, for there is no wire: measure between two "
+                "hosts")),
         "receiver": value(_("its receive queue was full in {queue_full_share} of the samples, "
                 "{useful_share} of its receive calls found data"),
             _("its receive queue was full in {queue_full_share} of the samples"),
@@ -68,6 +73,15 @@ warning("cpu-wait", of_host=True,
             figures=("sender_steal_share", "receiver_steal_share"),
             advice=_("the hypervisor gave the CPU to other machines: measure on a dedicated "
                 "machine, or let `quiet` in the matrix repeat such trials"))})
+warning("unscaled-window",
+    _("window scaling is off on {at_host}: {window_bytes} per round trip of {min_rtt_us} allow "
+        "{window_limit_bit_per_s}"),
+    _("the ends did not agree to scale windows: {window_bytes} per round trip of {min_rtt_us} "
+        "allow {window_limit_bit_per_s}"),
+    limit=_("the receiver’s unscaled window"), of_host=True,
+    figures=("rwnd_limited_share", "window_bytes", "min_rtt_us", "window_limit_bit_per_s"),
+    advice=_("switch window scaling on (net.ipv4.tcp_window_scaling=1); if it is on at both ends, "
+        "look for a firewall that removes the option"))
 warning("buffer-limit",
     values={
         "sender": value(_("TCP waited {sndbuf_limited_share} of the time for room in a send buffer "
@@ -93,6 +107,9 @@ warning("loss-limit", _("{lost_share} lost"),
         "host": value(limit=_("drops at a host’s interface or backlog"), of_host=True,
             figures=("lost_share", "lost_messages"), advice=_("check the rings, queues, MTU and "
                 "interrupts of the host that dropped the messages")),
+        "damaged": value(limit=_("damaged packets"),
+            figures=("lost_share", "lost_messages", "damaged_share"),
+            advice=_("replace the cable, then look for the card or device that corrupts packets")),
         "path": value(limit=_("loss on the path"),
             advice=_("check the path for a slower link, a short queue or errors")),
         "unknown": value(limit=_("loss at an unknown place"),

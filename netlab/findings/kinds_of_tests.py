@@ -68,10 +68,18 @@ note("path-jitter", _("{what} take {longer_trip_ns} on average, and {other_trip_
     advice=_("look for a queue that others fill, or for a radio link on the path"))
 note("trips", rule="path_times:odd_trips", rank=64,
     values={
-        "lost-there": value(_("{odd_share} of the {what} failed, because their requests did not "
-            "reach {server}")),
-        "lost-back": value(_("{odd_share} of the {what} failed, because answers that {server} sent "
-            "did not arrive")),
+        "lost-there": value(_("{odd_share} of the requests did not reach {server}")),
+        "lost-back": value(_("{odd_share} of the answers that {server} sent did not arrive")),
+        "damaged-there": value(
+            _("{odd_share} of the requests reached {server} with a wrong checksum")),
+        "damaged-back": value(
+            _("{odd_share} of the answers that {server} sent arrived with a wrong checksum")),
+        "overtaken-there": value(
+            _("{odd_share} of the requests reached {server} after later ones"),
+            _("requests reached {server} out of order")),
+        "overtaken-back": value(
+            _("{odd_share} of the answers that {server} sent arrived after later ones"),
+            _("answers that {server} sent arrived out of order")),
         "copied-there": value(_("{odd_share} of the requests reached {server} twice")),
         "copied-back": value(_("{odd_share} of the answers that {server} sent arrived twice"))},
     advice=_("check that direction of the path: a duplex mode, a short queue, errors, or a loop"))

@@ -7,16 +7,19 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise, product
+from itertools import pairwise
 from operator import itemgetter
 
 from netlab.ethernet import Link
-from netlab.findings.derived import WINDOW_NS
+from netlab.findings.claims import PLACE
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
 from netlab.findings.rates import ceiling_of, offered_bit_per_s
 from netlab.findings.series import Series
+from netlab.findings.stream_end import WINDOW_NS
 from netlab.findings.stream_limits import FILLED, OFFERED
 from netlab.findings.stream_rules import STARVED
+from netlab.findings.uneven import pauses_of, stepped
 from netlab.messages import Message, _
 from netlab.results.run import Run
 from netlab.stats import mean, median, trends
@@ -24,6 +27,8 @@ from netlab.trial.interruptions import Cause, Interruption, interruptions, least
 from netlab.trial.record import FLOWS, Record, Status, as_number, by_cell, grouped, utc_of
 
 UNKNOWN = _("the record does not show what stopped the data")
+
+_OF_PATH = _("both hosts ran, so something on the path stopped them")
 
 CAUSES: Mapping[tuple[Cause, str], Message] = {
     (Cause.CARRIER, ""): _("carrier lost"),
@@ -81,6 +86,13 @@ def stopped(run: Run) -> Iterator[Finding]:
             yield _finding(Kind.INTERRUPTION_EARLIER, measured_again, all_attempts)
 
 
+def _ends_ran(record: Record, stop: Interruption) -> bool:
+    """Whether the processes of both ends are known to have run while data stopped."""
+    names = [f"{stop.flow}{end}_stalled_ns" for end in ("sender", "receiver", "client", "server")]
+    stalls = [ns for name in names if (ns := record.number(name)) is not None]
+    return len(stalls) > 1 and max(stalls) <= STALLED * stop.stopped_ns
+
+
 def silent_streams(run: Run) -> Iterator[Finding]:
     """Notes about cells in which one of several streams was silent while the others continued."""
     silent: dict[tuple[str, str], list[_Attempt]] = defaultdict(list)
@@ -108,6 +120,7 @@ def _finding(
     figures: dict[str, float | None] = {
         "stopped_ns": stop.stopped_ns,
         "window_ns": stop.window_ns,
+        "paused_share": median([it.stopped_ns / max(1, it.window_ns) for _record, it in attempts]),
         "at_ns": stop.at_ns,
         "gaps": stop.gaps,
         "trials": trials,
@@ -116,10 +129,12 @@ def _finding(
     for name in ("throughput_bit_per_s", "rtt_mean_ns"):
         for number, attempted in enumerate(all_attempts[record.cell][record.trial], start=1):
             figures[f"attempt_{number}_{name}"] = attempted.number(stop.flow + name)
-    cause = UNKNOWN
+    cause, where = UNKNOWN, {}
     if stop.cause is not None:
         cause = CAUSES.get((stop.cause, stop.end)) or CAUSES[stop.cause, ""]
-    words = {"cause": cause, **in_trials(trials, len(all_attempts[record.cell]))}
+    elif all(it.cause is None and _ends_ran(attempt, it) for attempt, it in attempts):
+        cause, where = _OF_PATH, {PLACE: "path"}
+    words = {"cause": cause, **where, **in_trials(trials, len(all_attempts[record.cell]))}
     return finding(kind, group_of(record, stop.flow), (record.cell,), figures, words)
 
 
@@ -156,6 +171,8 @@ sender that catches up, causes a smaller ratio."""
 HELD = 0.5
 """Minimum time for which a sender waited for room in its socket, as a share of the window, compared
 with the share of the messages that it left out."""
+WAITED = 0.5
+"""Minimum part of the pauses of a process that waits for a CPU explain."""
 RAN = 1.1
 """CPU time plus pauses may be at most this multiple of the window, because the kernel's accounting
 is not exact. If the sum is larger, the timer ticks that show the pauses were late while the
@@ -174,14 +191,17 @@ class _Delay:
     words: Mapping[str, str] = field(default_factory=dict)
 
 
-def delayed_trials(run: Run, link: Link | None, of_mesh: Collection[str] = ()) -> Iterator[Finding]:
+def delayed_trials(
+    run: Run, link: Link | None, of_mesh: Collection[str] = (), held: Collection[str] = ()
+) -> Iterator[Finding]:
     """Warnings about delayed trials.
 
     They concern processes that did not run for at least 3 % of their window, hosts that lost more
     than 5 % of their CPU time, senders that sent less than requested, and windows in which more
     data arrived than were offered. A flow of a trial has at most one of these warnings. A flow
     whose data stopped has none, since another finding reports this; nor has a sender to a host, or
-    in a mesh, that another finding calls slow (``of_mesh``: cells). Imports have no windows.
+    in a mesh, that another finding calls slow (``of_mesh``: cells), or whose limit is known
+    (``held``: cells). Imports have no windows.
     """
     if run.plan.source is not None:
         return
@@ -196,7 +216,7 @@ def delayed_trials(run: Run, link: Link | None, of_mesh: Collection[str] = ()) -
                     break
     trials = Counter(r.cell for r in run.latest.values() if r.status is Status.OK)
     for (kind, cell, flow), delayed_trials in by_rule.items():
-        if cell in of_mesh and kind in (Kind.OFF_RATE_HELD, Kind.OFF_RATE_LESS):
+        if (cell in of_mesh or cell in held) and kind in (Kind.OFF_RATE_HELD, Kind.OFF_RATE_LESS):
             continue
         worst = max(delayed_trials, key=lambda trial: trial.share)
         words = {**worst.words, **in_trials(len(delayed_trials), trials[cell])}
@@ -208,16 +228,23 @@ def _process_pause(record: Record, flow: str) -> _Delay | None:
     enough.
     """
     whole_ns = record.number(f"{flow}elapsed_ns")
-    pauses = []
-    for end in ("sender", "receiver", "client", "server"):
+    pauses, ends = [], ("sender", "receiver", "client", "server")
+    names = [
+        f"{flow}{e}_{wait}" for e in ends for wait in ("run_queue_delay_ns", "quota_throttled_ns")
+    ]
+    longest_ns = max(record.number(name) or 0.0 for name in names)
+    for end in ends:
         own = record.flow(f"{flow}{end}_").number
         stalled_ns, window_ns = own("stalled_ns"), own("elapsed_ns") or whole_ns
         if not stalled_ns or not window_ns or stalled_ns < STALLED * window_ns:
             continue
+        if longest_ns >= WAITED * stalled_ns:  # an end had no CPU: other findings report this
+            continue
         if stalled_ns + (own("thread_ns") or 0) <= RAN * window_ns:
-            figures = {"stalled_ns": stalled_ns, "window_ns": window_ns}
-            words = {"cause": CAUSES[Cause.PROCESS, end]}
             share = stalled_ns / window_ns
+            figures = {"stalled_ns": stalled_ns, "window_ns": window_ns, "paused_share": share}
+            place = "receiver" if end in ("receiver", "server") else "sender"
+            words = {"cause": CAUSES[Cause.PROCESS, end], PLACE: place}
             pauses.append(_Delay(Kind.HOST_DELAY_PROCESS, record, share, figures, words))
     return max(pauses, key=lambda pause: pause.share, default=None)
 
@@ -490,13 +517,15 @@ also of one burst of messages of all its streams. Data arrive in such portions, 
 have one portion more or less with a period: the beat of the two times."""
 
 
-def dips(run: Run, *, imported: bool) -> Iterator[Finding]:
+def dips(samples: Iterable[StreamSample], *, imported: bool) -> Iterator[Finding]:
     """One finding per cell and flow, if more than half of the trials have dips. Its figures are
-    those of the trial with the median depth.
+    those of the trial with the median depth. Pauses, and two rates, are no dips.
     """
-    records = (r for r in run.latest.values() if r.status is Status.OK and r.test == "stream")
-    for of_cell, prefix in product(by_cell(() if imported else records).values(), FLOWS):
-        timed = [r for r in of_cell if r.number(f"{prefix}receiver_interval_ns")]
+    streams = () if imported else samples
+    flows = grouped(streams, lambda sample: (sample.cell, sample.measured.prefix))
+    for (_cell, prefix), of_cell in flows.items():
+        whole = [s.record for s in of_cell if not pauses_of(s)[0] and stepped(s) is None]
+        timed = [r for r in whole if r.number(f"{prefix}receiver_interval_ns")]
         timed = [r for r in timed if r.series(f"{prefix}receiver_interval_bytes")]
         dipping = [(record, dip) for record in timed if (dip := _dips_of(record, prefix))]
         if 2 * len(dipping) <= len(timed):

@@ -1,19 +1,24 @@
-"""Round trips over a path that is longer for some packets or trials, varies, loses or copies."""
+"""Paths that are longer for some packets or trials, vary, or lose or copy what round trips send."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
-from statistics import median
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from statistics import fmean, median
 
 from netlab.ethernet import Link
 from netlab.findings.claims import SELECTS
-from netlab.findings.finding import Finding, Kind, conditions_of
-from netlab.findings.kind import kinds_named
-from netlab.findings.round_trips import WHAT, TripCell, TripTrial, floor_ns, trip_cells, waiting
+from netlab.findings.derived import StreamSample
+from netlab.findings.finding import Finding, Group, Kind, conditions_of, of_trials
+from netlab.findings.kind import KINDS, kinds_named
+from netlab.findings.round_trips import ENDS, WHAT, TripTrial, floor_ns, trip_cells, waiting
 from netlab.findings.series import Series
+from netlab.findings.stream_rules import WAITED
+from netlab.results.tcp_series import TcpSeries
 from netlab.stats.histogram import middle_of
-from netlab.trial.record import grouped
+from netlab.trial.record import Value, grouped
 
 LONGER, LONGER_NS = 0.03, 300_000.0
 """Minimum time by which a path is longer, or varies, as a share of the round trip and in ns: hosts
@@ -27,158 +32,308 @@ USUAL = 0.95
 """Share of the round trips, the shortest ones, that show whether the path varies: single losses and
 interrupts make few ones long."""
 
+NEARLY = 0.9
+"""Share of the usual round trips, the longest of which may be that of a path longer at times."""
+
 LITTLE = 0.15
-"""Maximum share of the usual round trips in the middle third of their times, for a path that is
-longer at times; evenly spread ones have a third there."""
+"""Maximum share of the usual round trips that are neither near the shortest nor near the longest
+(within a sixth of the range), for a path that is longer at times; evenly spread ones have two
+thirds there."""
 
 OF_HOSTS = 0.25
 """Maximum share of the additional time in which the ends waited for a CPU."""
 
-_Timed = tuple[float, TripCell, TripTrial]
-"""The shortest round trip in ns without its time on the wire, its cell, and its trial."""
+HOLDS, FOLLOWS = 0.5, 0.5
+"""Minimum share of the time in which a socket's memory held TCP back, so that its own data form no
+queue; and minimum part of the change of the round trips by which its rate changes with them."""
 
 
-def path_times(series: Iterable[Series], link: Link | None) -> Iterator[Finding]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Timed:
+    """The times of one trial over its path."""
+
+    cell: str
+    key: tuple[str, int]
+    group: Group
+    test: str
+    settings: Mapping[str, Value]
+    of_trials: int
+    """Number of trials of the cell."""
+    shortest_ns: float
+    """The shortest round trip."""
+    bare_ns: float
+    """This without its time on the wire."""
+    spread: tuple[float, float, float] | None
+    """Mean of the usual round trips and the shortest one, in ns (or the mean of the short ones, if
+    all are short or long), and the share of them that is neither; ``None``: they differ too little.
+    """
+
+
+def path_times(
+    series: Iterable[Series], samples: Iterable[StreamSample], link: Link | None
+) -> Iterator[Finding]:
     """A note for each cell whose path is longer than that of cells that differ in one setting of
     their packets, or than in other trials of the cell; and for each cell whose path varies.
     """
-    cells = tuple(trip_cells(series))
-    found = {cell.cell: varying for cell in cells if (varying := _varying(cell))}
+    every = [*_of_trips(series, link), *_of_streams(samples)]
+    of_cells = grouped(every, lambda trial: trial.cell)
+    found = {cell: varying for cell, own in of_cells.items() if (varying := _varying(own))}
     # The shortest of varying times differ by chance.
-    steady = [cell for cell in cells if cell.cell not in found]
-    timed = {cell.cell: [*_timed(cell, link)] for cell in steady}
+    steady = [trial for trial in every if trial.cell not in found]
     # Another direction changes the hosts' parts, too; other lengths have other times on the wire.
     left_out = {"direction", *([] if link else ["message_bytes"])}
     for name in (name for name in SELECTS if name not in left_out):
         for alike in _alike_but(name, steady):
-            pool = [entry for cell in alike for entry in timed[cell.cell]]
-            found |= {longer.cells[0]: longer for longer in _longer(pool, by_cell=True)}
-    for own in timed.values():
+            found |= {longer.cells[0]: longer for longer in _longer(alike, by_cell=True)}
+    for own in grouped(steady, lambda trial: trial.cell).values():
         found |= {longer.cells[0]: longer for longer in _longer(own, by_cell=False)}
-    yield from (found[cell.cell] for cell in cells if cell.cell in found)
+    yield from (found[cell] for cell in of_cells if cell in found)
 
 
-def _alike_but(name: str, cells: Sequence[TripCell]) -> Iterable[Sequence[TripCell]]:
-    """The cells in groups that differ in one setting only, of those that all of them have."""
-    settings = {cell.cell: cell.trials[0].record.settings for cell in cells}
-    common = sorted(set.intersection(*map(set, settings.values())) - {name}) if cells else []
+def _of_trips(series: Iterable[Series], link: Link | None) -> Iterator[_Timed]:
+    for cell in trip_cells(series):
+        for trial in cell.calm:
+            if (least := trial.number("rtt_min_ns")) is not None:
+                wire = floor_ns(trial, cell.test, link) if link else None
+                yield _Timed(
+                    cell=cell.cell,
+                    key=trial.record.key,
+                    group=cell.group,
+                    test=cell.test,
+                    settings=trial.record.settings,
+                    of_trials=len(cell.trials),
+                    shortest_ns=least,
+                    bare_ns=least - (wire or 0.0),
+                    spread=_spread_of_trips(trial, wire or 0.0),
+                )
 
-    def others(cell: TripCell) -> tuple[object, ...]:
-        conditions = conditions_of(settings[cell.cell], common)
-        return cell.test, cell.group.pairing, cell.group.flow, conditions
 
-    return grouped(cells, others).values()
+def _of_streams(samples: Iterable[StreamSample]) -> Iterator[_Timed]:
+    """Streams whose TCP waited for the memory of a socket: their round trips are the path's."""
+    for cell, trials in grouped(samples, lambda sample: sample.cell).items():
+        for sample in trials:
+            series = sample.tcp_series
+            held = max(sample.rwnd_limited_share or 0, sample.sndbuf_limited_share or 0)
+            if series is None or not series.rtt_us or held < HOLDS or sample.flow:
+                continue
+            yield _Timed(
+                cell=cell,
+                key=sample.record.key,
+                group=sample.group,
+                test="stream",
+                settings=sample.record.settings,
+                of_trials=len(trials),
+                shortest_ns=1e3 * min(series.rtt_us),
+                bare_ns=1e3 * min(series.rtt_us),
+                spread=_spread_of_stream(sample, series),
+            )
 
 
-def _timed(cell: TripCell, link: Link | None) -> Iterator[_Timed]:
-    for trial in cell.calm:
-        if (least := trial.number("rtt_min_ns")) is not None:
-            wire = floor_ns(trial, cell.test, link) if link else None
-            yield least - (wire or 0.0), cell, trial
+def _alike_but(name: str, trials: Sequence[_Timed]) -> Iterable[Sequence[_Timed]]:
+    """The trials in groups that differ in one setting only, of those that all of them have."""
+    common = sorted(
+        set.intersection(*(set(it.settings) for it in trials)) - {name} if trials else ()
+    )
+
+    def others(trial: _Timed) -> tuple[object, ...]:
+        conditions = conditions_of(trial.settings, common)
+        return trial.test, trial.group.pairing, trial.group.flow, conditions
+
+    return grouped(trials, others).values()
 
 
 def _longer(pool: Sequence[_Timed], *, by_cell: bool) -> Iterator[Finding]:
     """The trials whose path is longer than that of the others, if there is one clear step between
     both; ``by_cell``: if it is between cells, else if it is within one.
     """
-    order = sorted(pool, key=lambda entry: entry[0])
-    steps = [(after[0] - before[0], at) for at, (before, after) in enumerate(pairwise(order), 1)]
+    order = sorted(pool, key=lambda trial: trial.bare_ns)
+    steps = [(b.bare_ns - a.bare_ns, at) for at, (a, b) in enumerate(pairwise(order), 1)]
     step, at = max(steps, default=(0.0, 0))
     short, long = order[:at], order[at:]
     if not short or step < max(LONGER_NS, LONGER * _shortest_ns(long)):
         return
-    is_clear = all(part[-1][0] - part[0][0] <= ALIKE * step for part in (short, long))
-    of_both = {entry[1].cell for entry in short} & {entry[1].cell for entry in long}
+    is_clear = all(part[-1].bare_ns - part[0].bare_ns <= ALIKE * step for part in (short, long))
+    of_both = {trial.cell for trial in short} & {trial.cell for trial in long}
     if not is_clear or by_cell == bool(of_both):
         return
     kind = Kind.LONGER_PATH_PACKETS if by_cell else Kind.LONGER_PATH_TRIALS
-    least = median(ns for ns, *_rest in short)
-    for own in grouped(long, lambda entry: entry[1].cell).values():
+    least = median(trial.bare_ns for trial in short)
+    for own in grouped(long, lambda trial: trial.cell).values():
         shortest = _shortest_ns(own)
-        added = median(ns for ns, *_rest in own) - least
-        yield _finding(kind, own[0][1], own, shortest, shortest - added)
+        added = median(trial.bare_ns for trial in own) - least
+        yield _finding(kind, own, shortest, shortest - added)
 
 
-def _shortest_ns(entries: Sequence[_Timed]) -> float:
-    return median(trial.number("rtt_min_ns") or 0.0 for _ns, _cell, trial in entries)
+def _shortest_ns(trials: Sequence[_Timed]) -> float:
+    return median(trial.shortest_ns for trial in trials)
 
 
-def _finding(
-    kind: Kind, cell: TripCell, entries: Sequence[_Timed], trip_ns: float, than_ns: float
-) -> Finding:
+def _finding(kind: Kind, trials: Sequence[_Timed], trip_ns: float, than_ns: float) -> Finding:
     figures = {
         "longer_trip_ns": trip_ns,
         "other_trip_ns": than_ns,
         "change_share": 1 - than_ns / trip_ns,
     }
-    trials = [trial for _ns, _cell, trial in entries]
-    return cell.finding(kind, trials, figures, {"what": WHAT[cell.test]})
+    keys, first = sorted(trial.key for trial in trials), trials[0]
+    words = {"what": WHAT.get(first.test, WHAT["round_trip"])}
+    return of_trials(kind, first.group, keys, first.of_trials, figures, words)
 
 
-def _varying(cell: TripCell) -> Finding | None:
+def _varying(trials: Sequence[_Timed]) -> Finding | None:
     """Usual round trips take more than the shortest one, which hosts and queues do not explain."""
-    varied = [(each, cell, trial) for trial in cell.calm if (each := _spread(trial))]
+    varied = [(trial, trial.spread) for trial in trials if trial.spread]
     if not varied:
         return None
-    means, leasts, between = (median(each) for each in zip(*(v[0] for v in varied), strict=True))
+    means, leasts, between = (median(each) for each in zip(*(v[1] for v in varied), strict=True))
     kind = Kind.LONGER_PATH_TIMES if between < LITTLE else Kind.PATH_JITTER
-    return _finding(kind, cell, [(0.0, cell, trial) for _, _, trial in varied], means, leasts)
+    # A path that varies in some trials only shows its shortest time in the others.
+    least = leasts if between < LITTLE else min(trial.shortest_ns for trial in trials)
+    return _finding(kind, [trial for trial, _spread in varied], means, least)
 
 
-def _spread(trial: TripTrial) -> tuple[float, float, float] | None:
-    """Mean of the usual round trips and the shortest one, in ns, and the share of them in the
-    middle third between the shortest and the longest; ``None`` if they differ too little.
-    """
-    times, least, waits = (
-        trial.histogram("rtt_histogram"),
-        trial.number("rtt_min_ns"),
-        waiting(trial),
-    )
-    most = None if times is None else times.percentile(USUAL)
+def _spread_of_trips(trial: TripTrial, wire_ns: float) -> tuple[float, float, float] | None:
+    """A shaper may pass short bursts faster than the link's frames take (``wire_ns``)."""
+    times, waits = trial.histogram("rtt_histogram"), waiting(trial)
+    least, most = trial.number("rtt_min_ns"), None if times is None else times.percentile(USUAL)
+    if most is None and (longest := trial.number("rtt_max_ns")):
+        most = round(longest)  # there are too few for this percentile
     if times is None or most is None or least is None or waits is None or trial.under_way > 1:
         return None
     middles = {middle_of(bucket, times.bits): n for bucket, n in times.counts.items()}
-    usual = {ns: number for ns, number in middles.items() if ns <= most}
-    number, third = sum(usual.values()), (most - least) / 3
+    usual = {float(ns): number for ns, number in middles.items() if ns <= most}
+    spread = _spread(usual, max(least, wire_ns))
+    is_of_host = spread and waits.each_ns > OF_HOSTS * (spread[0] - least)
+    return None if is_of_host else spread
+
+
+def _spread(usual: Mapping[float, int], least: float) -> tuple[float, float, float] | None:
+    """``_Timed.spread`` of times and how often they were measured; a few of the longest ones may be
+    longer than a path that is longer at times.
+    """
+    number = sum(usual.values())
     mean = sum(ns * n for ns, n in usual.items()) / max(1, number)
-    added = mean - least
-    if not number or added < max(LONGER_NS, LONGER * mean) or waits.each_ns > OF_HOSTS * added:
+    if not number or mean - least < max(LONGER_NS, LONGER * mean):
         return None
-    between = sum(n for ns, n in usual.items() if third < ns - least < 2 * third)
-    return mean, least, between / number
+    places = accumulate(usual[ns] for ns in sorted(usual))
+    nearly = next(ns for ns, at in zip(sorted(usual), places, strict=True) if at >= NEARLY * number)
+    between = min(_between(usual, least, most) for most in (max(usual), nearly))
+    if between >= LITTLE:
+        return mean, least, between
+    short = {ns: n for ns, n in usual.items() if ns - least <= (nearly - least) / 2}
+    return mean, sum(ns * n for ns, n in short.items()) / sum(short.values()), between
 
 
-LEAST_ODD = 0.01
-"""Minimum share of the requests, or of the answers, that are lost or copied."""
+def _between(usual: Mapping[float, int], least: float, most: float) -> float:
+    """Share of the times up to ``most`` that are near neither the shortest nor the longest."""
+    sixth = (most - least) / 6
+    middle = sum(n for ns, n in usual.items() if sixth < ns - least < 5 * sixth)
+    return middle / sum(n for ns, n in usual.items() if ns <= most)
+
+
+def _spread_of_stream(sample: StreamSample, series: TcpSeries) -> tuple[float, float, float] | None:
+    """Of the samples of TCP's state, if the rate is the lower the longer the round trips are."""
+    times = sorted(series.rtt_us)
+    usual = times[: max(1, round(USUAL * len(times)))]
+    spread = _spread(Counter(1e3 * us for us in usual), 1e3 * usual[0])
+    if (
+        spread is None
+        or not series.delivered_bytes
+        or any(it.waited_share > WAITED for it in sample.ends)
+    ):
+        return None
+    middle_us = (usual[0] + usual[-1]) / 2
+    rates: dict[bool, list[float]] = {False: [], True: []}
+    points = zip(series.time_us, series.delivered_bytes, series.rtt_us, strict=True)
+    for (from_us, before, _rtt), (until_us, after, rtt_us) in pairwise(points):
+        rates[rtt_us > middle_us].append((after - before) / (until_us - from_us))
+    short, long = (fmean(each) if each else 0.0 for each in rates.values())
+    by_times = usual[-1] / usual[0] - 1
+    return spread if long and short / long - 1 >= FOLLOWS * by_times else None
+
+
+LEAST_ODD, FEW_ODD = 0.01, 3
+"""Minimum share, and number, of the requests or answers that are lost, copied and so on."""
 
 
 def odd_trips(series: Iterable[Series]) -> Iterator[Finding]:
-    """Notes for cells over UDP with requests, or answers, that were lost or copied."""
+    """Notes for cells with requests, or answers, that were lost, damaged, copied or overtaken."""
     for cell in trip_cells(series):
         shares = [(trial, odd_shares(trial)) for trial in cell.trials]
         for kind in kinds_named("trips"):
             odd = [(t, each[kind]) for t, each in shares if each.get(kind, 0.0) >= LEAST_ODD]
             if odd:
                 words = {"server": cell.trials[0].record.server, "what": WHAT[cell.test]}
-                figures = {"odd_share": median(share for _trial, share in odd)}
+                # TCP counts those that overtook others, and not how many were overtaken.
+                is_counted = cell.group.protocol == "UDP" or not kind.value.startswith("overtaken")
+                share = median(share for _trial, share in odd) if is_counted else None
+                figures = {"odd_share": share}
                 yield cell.finding(kind, [trial for trial, _share in odd], figures, words)
 
 
 def odd_shares(trial: TripTrial) -> dict[Kind, float]:
-    """Shares of the requests, and of the answers, that were lost or copied; empty: not counted."""
+    """Shares of the requests, and of the answers (over TCP: of the segments with data), that were
+    lost, damaged, copied or overtaken; what nothing counts is left out.
+    """
     settings = trial.record.settings
-    if settings.get("protocol") != "UDP" or settings.get("warm_up_s"):
-        return {}  # the server counts those of the warm-up, too
+    of_protocol = _of_udp if settings.get("protocol") == "UDP" else _of_tcp
+    there, back = of_protocol(trial)
+    shares: dict[Kind, float] = {}
+    for way, counts in (("there", there), ("back", back)):
+        for what, number in counts.odd.items():
+            if number >= FEW_ODD and counts.sent:
+                shares[KINDS[f"trips-{what}-{way}"]] = number / counts.sent
+    return shares
+
+
+@dataclass(frozen=True, slots=True)
+class _OneWay:
+    """What was sent one way, and what happened to it: word of a kind → how many."""
+
+    sent: float
+    odd: Mapping[str, float]
+
+
+_NOTHING = _OneWay(0.0, {})
+
+
+def _of_udp(trial: TripTrial) -> tuple[_OneWay, _OneWay]:
     names = ("client_sent_messages", "server_received_messages", "server_answered_messages")
     sent, received, answered = map(trial.number, names)
-    in_time, lost = map(trial.number, ("transactions", "lost_messages"))
-    copies, late = map(trial.number, ("client_duplicate_messages", "client_late_messages"))
-    if not sent or received is None or not answered or in_time is None or lost is None:
-        return {}
-    there, number = 1 - received / sent, in_time + lost
-    return {
-        Kind.TRIPS_LOST_THERE: there,
-        Kind.TRIPS_LOST_BACK: (lost - (late or 0)) / max(1, number) - max(0.0, there),
-        Kind.TRIPS_COPIED_THERE: -there,
-        Kind.TRIPS_COPIED_BACK: (copies or 0) / answered - max(0.0, -there),
+    lost, damaged = trial.number("lost_messages"), _known(trial, "{}_udp_checksum_errors")
+    if trial.record.settings.get("warm_up_s") or sent is None or received is None or not answered:
+        return _NOTHING, _NOTHING  # the server counts those of the warm-up, too
+    copies, late = _known(trial, "{}_duplicate_messages"), _known(trial, "{}_late_messages")
+    overtaken = _known(trial, "{}_reordered_messages")
+    missing = sent - received - damaged["server"]
+    missing_back = (lost or 0) - late["client"] - max(0.0, sent - received) - damaged["client"]
+    there = {"lost": missing, "copied": -missing, "damaged": damaged["server"]}
+    back = {
+        "lost": missing_back,
+        "copied": copies["client"] - max(0.0, -missing),
+        "damaged": damaged["client"],
+        "overtaken": overtaken["client"] - overtaken["server"],
     }
+    return _OneWay(sent, there | {"overtaken": overtaken["server"]}), _OneWay(answered, back)
+
+
+def _of_tcp(trial: TripTrial) -> tuple[_OneWay, _OneWay]:
+    names = ("{}_tcp_window_data_segs_out", "{}_tcp_window_data_segs_in")
+    if any(trial.number(name.format(end)) is None for name in names for end in ENDS):
+        return _NOTHING, _NOTHING
+    sent, came = (_known(trial, name) for name in names)
+    damaged = _known(trial, "{}_tcp_checksum_errors")
+    overtaken = {end: trial.grown(end, "rcv_ooopack") or 0 for end in ENDS}
+    ways = []
+    for source, target in (ENDS, ENDS[::-1]):
+        missing = sent[source] - came[target] - damaged[target]
+        odd = {"lost": missing, "copied": -missing, "damaged": damaged[target]}
+        # What was lost lets the segments behind it come out of order, too.
+        is_whole = damaged[target] + max(0.0, missing) < LEAST_ODD * sent[source]
+        late = overtaken[target] if is_whole else 0.0
+        ways.append(_OneWay(sent[source], odd | {"overtaken": late}))
+    return ways[0], ways[1]
+
+
+def _known(trial: TripTrial, name: str) -> Mapping[str, float]:
+    """A value of both ends by its name with ``{}`` for the end; 0 if it is not known."""
+    return {end: trial.number(name.format(end)) or 0.0 for end in ENDS}

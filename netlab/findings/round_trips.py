@@ -10,10 +10,10 @@ from statistics import median
 from typing import Any, Literal
 
 from netlab.ethernet import IP_BYTES, TCP_BYTES, Link, ip_version_of, packets, transfer_floor_bytes
-from netlab.findings.derived import WINDOW_NS
 from netlab.findings.finding import Facts, Finding, Group, Kind, finding, in_trials, of_trials
 from netlab.findings.over_time import CAUSES, STALLED
 from netlab.findings.series import Series
+from netlab.findings.stream_end import WINDOW_NS
 from netlab.messages import Message, _
 from netlab.stats import median_absolute_deviation
 from netlab.stats.histogram import Modes, middle_of, two_modes

@@ -55,6 +55,9 @@ def _turned(pairing: str) -> str:
     return named(client, server) if is_by_name(pairing) else client + server
 
 
+_PATH_MTU = "path-mtu"
+"""Reason of a cell whose packets are too long for the path."""
+
 _SILENT = frozenset({"no-traffic", "connect-timeout"})
 """Reasons of trials whose messages do not arrive. If this happens more than once to a cell, and
 never to others of the same blocks, the path stops messages of this cell."""
@@ -75,7 +78,8 @@ def missing(run: Run) -> Iterator[Finding]:
         failed = record is not None and record.status is Status.FAILED
         if failed or cell.key not in with_result:
             reason = "not-measured-yet" if record is None else record.reason or "no-reason-given"
-            kind = Kind.NO_RESULT_TRIALS if failed else Kind.NO_RESULT_CELLS
+            blank = Kind.NO_RESULT_MTU if reason == _PATH_MTU else Kind.NO_RESULT_CELLS
+            kind = Kind.NO_RESULT_TRIALS if failed else blank
             if silent[cell.key] > 1 and cell.key not in with_result:
                 kind = Kind.NO_RESULT_EACH
             blanks.setdefault((group, kind, reason), []).append(cell)
@@ -85,6 +89,7 @@ def missing(run: Run) -> Iterator[Finding]:
         numbers = sorted(size for size in sizes if isinstance(size, int))
         all_cells = len(cells_of_group[group])
         figures = {"cells": len(keys), "of_cells": all_cells, "trials": len(cells)}
+        figures |= {"lost_share": 1} if kind is Kind.NO_RESULT_MTU else {}
         words = {"reason": reason, "message_bytes": ", ".join(map(str, numbers))}
         yield finding(kind, group, keys, figures, words)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from netlab.findings.claims import CLAIMED, COUNTS, HOST, SELECTS, SHARES, Claim, Terms
+from netlab.findings.claims import CLAIMED, COUNTS, HOST, PLACE, SELECTS, SHARES, Claim, Terms
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Kind, conditions_of
 from netlab.findings.round_trips import WHAT
@@ -92,9 +92,10 @@ class ClaimMaker:
                 yield finding
 
     def _way(self, finding: Finding) -> tuple[str, str]:
-        """The hosts of the sender and the receiver, if they are the same in all cells."""
+        """The hosts of sender and receiver, if they are the same in all cells: its own, or all."""
         ways = [self._ways.get((cell, finding.group.flow), set()) for cell in finding.cells]
-        every = set().union(*ways)
+        # Of a host, or of cells without a result: those of the other cells.
+        every = set().union(*(ways if any(ways) else self._ways.values()))
         return every.pop() if len(every) == 1 else ("", "")
 
     def _terms(self, affected: Collection[str]) -> Terms:
@@ -107,6 +108,7 @@ class ClaimMaker:
         if where == HOST:
             named = finding.group.host or finding.words.get("at_host") or HOST
             where = {sender: "sender", receiver: "receiver"}.get(named, "")
+        where = where or finding.words.get(PLACE, "")
         packets = [SELECTS[name] for name, _values in terms if name in SELECTS]
         figures = finding.evidence
         shares = [figures.get(name) for name in SHARES]

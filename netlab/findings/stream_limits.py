@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 from operator import attrgetter
 from statistics import median
 
 from netlab.ethernet import above_tolerance
 from netlab.findings import stream_rules as rules
-from netlab.findings.claims import CLAIMED
-from netlab.findings.derived import StreamEnd, StreamSample
+from netlab.findings.claims import CLAIMED, PLACE
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Kind, finding, in_trials
 from netlab.findings.rates import Accounting
+from netlab.findings.stream_end import StreamEnd
 from netlab.findings.stream_rules import COSTS, robbed, starved, takes, throttled
 from netlab.findings.traffic import OwnDrops, way
 from netlab.messages import _
@@ -133,7 +135,7 @@ LEAST_COST = 0.05
 
 _STAGES = {"sender": "sending", "receiver": "receiving", "path": "path", "device": "path"}
 _OF_STAGES = {"receiving": (Kind.LOSS_LIMIT_SOCKET,), "": (Kind.LOSS_LIMIT_HOST,)}
-_OF_PATH = (Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_UNKNOWN)
+OF_PATH = (Kind.LOSS_LIMIT_DAMAGED, Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_UNKNOWN)
 
 
 def stage_of(kind: Kind) -> str:
@@ -141,7 +143,11 @@ def stage_of(kind: Kind) -> str:
     either end.
     """
     where = CLAIMED[kind][0] if kind in CLAIMED else ""
-    return "path" if kind in _OF_PATH else _STAGES.get(where.partition("-")[0], "")
+    return (
+        "path"
+        if kind in (*OF_PATH, Kind.OTHER_TRAFFIC)
+        else _STAGES.get(where.partition("-")[0], "")
+    )
 
 
 def _cost_at(stage: str, sample: StreamSample) -> float | None:
@@ -152,7 +158,7 @@ def _cost_at(stage: str, sample: StreamSample) -> float | None:
     sent_share = min(1.0, sent_rate / target)
     if stage == "sending":
         return 1 - sent_share
-    limits = _OF_STAGES.get(stage, _OF_PATH)
+    limits = _OF_STAGES.get(stage, OF_PATH)
     return sent_share * sum(rules.lost_share_at(sample, limit) for limit in limits)
 
 
@@ -166,13 +172,15 @@ def all_limits(first: Kind | None, sample: StreamSample) -> tuple[Kind | None, .
         return (first,)
     more = []
     own = "none" if first is Kind.NOT_DETERMINED else stage_of(first)
+    if first is Kind.OTHER_TRAFFIC and sample.others_are_sent_here:
+        own = "sending"
     for stage, limit in (("sending", None), ("receiving", Kind.LOSS_LIMIT_SOCKET)):
         if own not in (stage, "") and (_cost_at(stage, sample) or 0.0) >= LEAST_COST:
             kind = judged(_lost_only(sample, limit)).kind
             if kind is not None and stage_of(kind) == stage:
                 more.append(kind)
     if own not in ("path", "") and (_cost_at("path", sample) or 0.0) >= LEAST_COST:
-        more.append(max(_OF_PATH, key=lambda limit: rules.lost_share_at(sample, limit)))
+        more.append(max(OF_PATH, key=lambda limit: rules.lost_share_at(sample, limit)))
     return tuple(more) if more and own == "none" else (first, *more)
 
 
@@ -230,10 +238,12 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
     ),
     (Kind.CPU_WAIT_STEAL, _wait(robbed, "receiver", rules.receiver_held_up)),
     (Kind.CPU_WAIT_STEAL, _wait(robbed, "sender", lambda it, _best: rules.wants_cpu(it.sender))),
+    (Kind.UNSCALED_WINDOW, _of(rules.window_unscaled)),
     (Kind.BUFFER_LIMIT_RECEIVER, _of(rules.window_limited)),  # too small for this round trip
     (Kind.CPU_WAIT_RECEIVER_PROGRAMS, _wait(starved, "receiver", rules.receiver_held_up)),
     (Kind.CPU_WAIT_SENDER_PROGRAMS, _wait(starved, "sender", _never_idle)),
     # Before the call rate: a thread that is always on its CPU may be inside its send calls.
+    (Kind.CPU_BOUND_BOTH, _of(rules.host_on_cpu)),
     (Kind.CPU_BOUND_SENDER, _of(rules.sender_on_cpu)),
     (Kind.CPU_BOUND_RECEIVER, _of(rules.receiver_on_cpu)),
     (Kind.SENDER_CALL_RATE, _of(rules.sender_in_calls)),
@@ -246,8 +256,7 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
     (Kind.SATURATED_CORE, _of(rules.core_saturated)),
     # The path is the limit only if no host is.
     (Kind.CONGESTION, _of(rules.congested)),
-    (Kind.LOSS_LIMIT_PATH, _lost(Kind.LOSS_LIMIT_PATH)),
-    (Kind.LOSS_LIMIT_UNKNOWN, _lost(Kind.LOSS_LIMIT_UNKNOWN)),
+    *((kind, _lost(kind)) for kind in OF_PATH),
     (Kind.CPU_WAIT_RECEIVER_QUOTA, _wait(throttled, "receiver", rules.receiver_shut)),
     (Kind.CPU_WAIT_RECEIVER_PROGRAMS, _wait(starved, "receiver", rules.receiver_shut)),
 )
@@ -292,6 +301,12 @@ class JudgedStream:
         """Whether other traffic probably used enough of the link to be added to the rate."""
         return self.sample.likely_others_share >= SHARED
 
+    @property
+    def scatter_share(self) -> float:
+        """Standard deviation of the rate, as a share of it, where the path loses at any load."""
+        lost, sent = self.lost_apart or 0.0, self.sample.losses.sent or 1
+        return sqrt(lost / (1 - lost) / sent) if lost < 1 else 0.0
+
     def rate_bit_per_s(self, accounting: Accounting) -> float:
         """The stream's rate in bit/s while data flowed, in the bytes that the accounting counts.
         Probable other traffic is included if it is large enough (``is_shared``), and what the path
@@ -313,19 +328,25 @@ def way_of(stream: JudgedStream) -> tuple[str, str, str]:
 
 
 def with_lost_apart(judged_streams: Iterable[JudgedStream]) -> Iterator[JudgedStream]:
-    """Add to streams with loss on the path what those with the lowest offered rate, of the same
-    direction of a pairing, lost at the median.
+    """Add to streams over UDP what those with the lowest offered rate, of the same direction of a
+    pairing, lost on the path at the median.
     """
+
+    def on_path(sample: StreamSample) -> float | None:
+        if sample.lost_share is None:
+            return None
+        return sum(rules.lost_share_at(sample, limit) for limit in OF_PATH)
 
     for streams in grouped(judged_streams, way_of).values():
         gentle = grouped(
             (s.sample for s in streams if s.sample.protocol == "UDP" and s.sample.offers_less),
             lambda sample: sample.offered_bit_per_s or 0.0,
         )
-        shares = [s.lost_share for s in gentle[min(gentle)]] if gentle else []
+        shares = [on_path(sample) for sample in gentle[min(gentle)]] if gentle else []
         known = [share for share in shares if share is not None]
         for stream in streams:
-            is_full = stream.kind in _OF_PATH and not stream.sample.offers_less
+            sample = stream.sample
+            is_full = sample.protocol == "UDP" and not sample.offers_less and sample.lost_share
             yield replace(stream, lost_apart=median(known)) if known and is_full else stream
 
 
@@ -434,13 +455,18 @@ FIGURES: Mapping[str, str] = {
 _ALWAYS = ("throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share")
 
 
+_COUNTED = frozenset({"delivery"})
+"""Names of kinds whose figures are numbers of messages, or of segments: those of all trials."""
+
+
 def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | None]:
-    """Medians over the trials; ``None`` for a figure that is missing in some trial."""
+    """Medians over the trials, or sums; ``None`` for a figure that is missing in some trial."""
     samples = tuple(trials)
     medians: dict[str, float | None] = {}
     for name in (*_ALWAYS, *kind.figures):
         values = [attrgetter(FIGURES.get(name, name))(sample) for sample in samples]
-        medians[name] = median(values) if values and None not in values else None
+        middle = sum if name in kind.figures and kind.name in _COUNTED else median
+        medians[name] = middle(values) if values and None not in values else None
     if kind.is_costly and samples:
         medians["costs_share"] = median(cost_of(kind, sample) for sample in samples)
     return medians
@@ -448,12 +474,18 @@ def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | No
 
 def words(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, str]:
     """Evidence that is not a number, if it is the same in all of these trials."""
+    if kind is Kind.UNSCALED_WINDOW:
+        hosts = {sample.unscaled_at for sample in trials}
+        return {"at_host": hosts.pop()} if len(hosts) == 1 and "" not in hosts else {}
     if kind is not Kind.OTHER_TRAFFIC:
         return {}
-    reported = [sample.reported_others for sample in trials]
+    samples = tuple(trials)
+    where = "sender-queue" if all(it.others_are_sent_here for it in samples) else "path"
+    reported = [sample.reported_others for sample in samples]
     places = {None if it is None else (it.host, it.receiving) for it in reported}
     place = places.pop() if len(places) == 1 else None
-    return {} if place is None else {"at_host": place[0], "way": way(receiving=place[1])}
+    at = {} if place is None else {"at_host": place[0], "way": way(receiving=place[1])}
+    return {PLACE: where, **at}
 
 
 def findings_of(

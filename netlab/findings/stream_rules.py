@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from netlab.findings.derived import StreamEnd, StreamSample
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
 from netlab.findings.rates import runs_of
+from netlab.findings.stream_end import StreamEnd
 from netlab.findings.traffic import way
 from netlab.messages import Message, _
 from netlab.trial.record import grouped
@@ -45,6 +46,9 @@ CLOSED = 0.5
 HELD, NO_QUEUE = 0.1, 1.25
 """Minimum share of the time in which a send buffer held TCP back, and maximum ratio of the round
 trip to the shortest one, if that is as long as what is missing."""
+
+FEW = 2
+"""If there are such reports, so many more may be missing: those of the window's last segments."""
 
 LOST_MUCH = 0.2
 """With at least this share of lost messages, loss limits throughput, even if much more throughput
@@ -212,6 +216,16 @@ def sender_on_cpu(sample: StreamSample) -> bool:
     return queue_share < WAITED and 1 - share - queue_share < WAITED
 
 
+def host_on_cpu(sample: StreamSample) -> bool:
+    """Whether the threads of both ends, which are on one host, used its CPUs all the time; over
+    TCP, as then each waits for nothing but the other.
+    """
+    shares = [end.thread_share for end in sample.ends if end.judged]
+    known = [share for share in shares if share is not None]
+    is_free = sample.same_host and not sample.paced and sample.protocol == "TCP"
+    return is_free and sample.streams == 1 and len(known) == 2 and sum(known) >= ON_CPU
+
+
 def receiver_behind(sample: StreamSample) -> bool:
     """Whether the receive queue was full most of the time: the receiver did not keep up."""
     sampled = sample.receiver.judged and (sample.queue_looks or 0) >= LOOKS
@@ -344,8 +358,9 @@ def placed(sample: StreamSample) -> tuple[PlacedLoss, ...]:
     """The places where a stream lost messages (over TCP: segments), the largest loss first; empty
     if it lost none.
     """
-    losses = sample.losses.lost or lost_segments(sample)
-    if losses <= UNREPORTED * (sample.tcp.retransmissions or 0) or sample.imported:
+    losses, again = sample.losses.lost or lost_segments(sample), sample.tcp.retransmissions or 0
+    unreported = UNREPORTED * again + (FEW if sample.duplicate_packets else 0)
+    if losses <= unreported or sample.imported:
         return ()
     counts, other_way = _counts(sample), sample.losses.other_way
     unhandled = int(UNHANDLED_PER_S * sample.drops.between_s)
@@ -431,6 +446,9 @@ def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
             figures["sent_messages"] = sum(sent_counts) if all(sent_counts) else None
             figures["dropped_frames"] = drops
             figures["other_messages"] = sum(loss.beside for _sample, loss in there) or None
+            if kind is Kind.LOSS_DAMAGED:
+                checked = sum(sample.losses.checked for sample, _loss in there)
+                figures["damaged_share"] = (drops or 0) / checked if checked else None
         elif kind in _IN_WORDS:
             words["place"] = _IN_WORDS[kind]
             figures["dropped_here"] = drops
@@ -483,6 +501,15 @@ def window_limited(sample: StreamSample) -> bool:
     return _one_stream(sample) and is_closed and not receiver_behind(sample)
 
 
+def window_unscaled(sample: StreamSample) -> bool:
+    """Whether the receive window is too small because TCP does not scale it. A congestion control
+    that paces at the rate of a window never waits for the window.
+    """
+    limit, throughput = sample.window_limit_bit_per_s, sample.throughput_bit_per_s
+    is_rate = limit is not None and WINDOW_FITS * throughput >= limit >= throughput / WINDOW_FITS
+    return sample.is_unscaled and _one_stream(sample) and (is_rate or window_limited(sample))
+
+
 def send_buffer_limited(sample: StreamSample) -> bool:
     """Whether the send buffer held TCP back: all data that it can hold was in flight, for half of
     the time, or for as long as the throughput misses and without a queue.
@@ -498,7 +525,8 @@ def send_buffer_limited(sample: StreamSample) -> bool:
 
 
 def congested(sample: StreamSample) -> bool:
-    """Whether the congestion window held TCP back, and segments were retransmitted.
+    """Whether the congestion window held TCP back, and segments were lost: sent again, and not
+    needlessly.
 
     False if other traffic probably used at least half of the missing throughput (``is_shared``).
     """
@@ -506,7 +534,7 @@ def congested(sample: StreamSample) -> bool:
         _one_stream(sample)
         and not is_shared(sample)
         and (sample.cwnd_limited_share or 0) >= CLOSED
-        and (sample.tcp.retransmissions or 0) > 0
+        and lost_segments(sample) > 0
     )
 
 
@@ -569,8 +597,8 @@ OF_LOSSES: Mapping[Kind, Kind] = {
     **dict.fromkeys(
         (Kind.LOSS_BACKLOG, Kind.LOSS_INTERFACE, Kind.LOSS_QUEUE), Kind.LOSS_LIMIT_HOST
     ),
-    # What was damaged was lost on the path.
-    **dict.fromkeys((Kind.LOSS_PATH, Kind.LOSS_DAMAGED), Kind.LOSS_LIMIT_PATH),
+    Kind.LOSS_DAMAGED: Kind.LOSS_LIMIT_DAMAGED,
+    Kind.LOSS_PATH: Kind.LOSS_LIMIT_PATH,
     Kind.LOSS_UNKNOWN: Kind.LOSS_LIMIT_UNKNOWN,
 }
 """Place of a loss → the limit that it is."""

@@ -341,23 +341,25 @@ def others_of(
 
 def likely_others(
     ways: CountedWays, link: Link | None, sender: str, receiver: str
-) -> tuple[float, float]:
-    """The likely other traffic in the direction of a stream's data, and its uncertainty.
+) -> tuple[float, float, float]:
+    """The likely other traffic in the direction of a stream's data, its uncertainty, and what the
+    sender's interface sends of it.
 
-    Both are shares of the link's rate, at the interface (of the two hosts) with more other traffic;
-    0 if not known. The other traffic may be too little to be distinguished from ours. The
-    uncertainty is the part that may be ours, because the counters are updated at intervals.
+    All are shares of the link's rate; the first two are at the interface (of the two hosts) with
+    more other traffic; 0 if not known. The other traffic may be too little to be distinguished from
+    ours. The uncertainty is the part that may be ours, as the counters are updated at intervals.
     """
     if link is None:
-        return 0.0, 0.0
-    shares = []
+        return 0.0, 0.0, 0.0
+    shares, sent = [], 0.0
     for host, receiving, counts in ways:
         if host == (receiver if receiving else sender):
             other, window_s = counts.bytes - counts.own.counted(counts.packets), counts.window_s
             doubt = 8 * counts.own.most * counts.step_s / window_s**2 / link.rate_bit_per_s
             shares.append((8 * other / window_s / link.rate_bit_per_s, doubt))
+            sent = sent if receiving else shares[-1][0]
     share, doubt = max(shares, default=(0.0, 0.0))
-    return max(0.0, share), doubt
+    return max(0.0, share), doubt, sent
 
 
 def ways_of(record: Record, link: Link | None) -> CountedWays:

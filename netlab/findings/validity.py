@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from netlab.ethernet import Link
 from netlab.findings.buffers import above_ceiling
-from netlab.findings.derived import StreamEnd, StreamSample
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Facts, Finding, Group, Kind, finding
 from netlab.findings.kind import kinds_named
 from netlab.findings.rates import step_of
 from netlab.findings.series import Point, Series
+from netlab.findings.stream_end import StreamEnd
 from netlab.findings.stream_limits import evidence, findings_of, limit_of
-from netlab.findings.stream_rules import robbed, starved, throttled
+from netlab.findings.stream_rules import COVERED, robbed, starved, throttled
 from netlab.findings.traffic import LOOPBACK
 from netlab.results.run import Run
 from netlab.trial.record import as_number, grouped
@@ -34,6 +35,7 @@ STEADY = (
     *("kernel", "boot_id", "machine_id", "cpu_model", "cpu_count", "virtual", "governor", "turbo"),
     *("idle_state_deepest", "congestion", "ecn", "rmem_max_bytes", "wmem_max_bytes", "tcp_rmem"),
     *("tcp_wmem", "tcp_no_metrics_save", "tcp_timestamps", "default_qdisc", "power_plan"),
+    "tcp_window_scaling",
     *("route_interface", "route_source", "route_gateway", "interface_mtu_bytes"),
     *("interface_driver", "interface_speed_bit_per_s", "interface_duplex", "interface_qdisc"),
     *("interface_queue_length", "interface_offloads", "interface_ring_rx", "interface_ring_tx"),
@@ -118,9 +120,13 @@ def hosts(
         if changes:
             group, figures = Group(host=host), {"facts": len(changes)}
             yield finding(Kind.FACTS_CHANGED, group, (), figures, changes)
-    for host in (host for host in facts if host in wired):
-        for interface_facts in _interfaces(facts[host], (routes or {}).get(host, ())):
-            yield from _interface(host, interface_facts, link)
+    of_hosts = [
+        found
+        for host in (host for host in facts if host in wired)
+        for interface_facts in _interfaces(facts[host], (routes or {}).get(host, ()))
+        for found in _interface(host, interface_facts, link)
+    ]
+    yield from _of_all(of_hosts, wired)
     under: dict[str, list[str]] = {}
     for host, readings in facts.items():
         names = {str(reading["virtual"]) for reading in readings if reading.get("virtual")}
@@ -129,6 +135,17 @@ def hosts(
     for hypervisor, guests in under.items():
         words = {"hosts": ", ".join(guests), "hypervisor": hypervisor}
         yield finding(Kind.VIRTUAL_MACHINE, Group(), (), {"hosts": len(guests)}, words)
+
+
+def _of_all(findings: Sequence[Finding], wired: Collection[str]) -> Iterator[Finding]:
+    """The findings about interfaces; one in their place if all hosts have the same other MTU."""
+    others = [found for found in findings if found.kind is Kind.INTERFACE_MTU]
+    sizes = {found.evidence["interface_mtu_bytes"] for found in others}
+    if len(others) == len(wired) > 1 == len(sizes):
+        words = {"hosts": ", ".join(found.group.host for found in others)}
+        yield finding(Kind.INTERFACE_MTUS, Group(), (), others[0].evidence, words)
+        findings = [found for found in findings if found not in others]
+    yield from findings
 
 
 def _interfaces(
@@ -155,7 +172,11 @@ def _interface(host: str, facts: Mapping[str, Any], link: Link | None) -> Iterat
         figures = {"interface_speed_bit_per_s": speed, "link_rate_bit_per_s": link.rate_bit_per_s}
         yield finding(Kind.INTERFACE_SPEED, group, (), figures, words)
     if link is not None and mtu_bytes and mtu_bytes != link.mtu_bytes:
-        figures = {"interface_mtu_bytes": mtu_bytes, "link_mtu_bytes": link.mtu_bytes}
+        figures = {
+            "interface_mtu_bytes": mtu_bytes,
+            "link_mtu_bytes": link.mtu_bytes,
+            "shorter_share": max(0.0, 1 - mtu_bytes / link.mtu_bytes),
+        }
         yield finding(Kind.INTERFACE_MTU, group, (), figures, words)
     if facts.get("interface_duplex") == "half":
         yield finding(Kind.INTERFACE_DUPLEX, group, words={**words, "duplex": "half"})
@@ -187,15 +208,18 @@ def doubts(
         path, link = sample.path_mtu_bytes, sample.link_mtu_bytes
         if not sample.same_host and path is not None and link is not None and path < link:
             return Kind.MTU_MISMATCH_STREAM
-        return Kind.SMALL_MSS if sample.small_mss_bytes else None
+        if not sample.small_mss_bytes:
+            return None
+        announced = sample.measured.whole("receiver_tcp_end_advmss") or 0
+        return Kind.CLAMPED_MSS if announced > sample.small_mss_bytes else Kind.SMALL_MSS
 
     def is_off(_sample: StreamSample, end: StreamEnd) -> bool:
         return end.judged and end.clock_ppm is not None and abs(end.clock_ppm) > CLOCK_PPM
 
     def is_disturbed(sample: StreamSample, end: StreamEnd) -> bool:
-        # Waits that the end's own quota caused do not count, nor those that are the limit.
+        # Waits that the end's own quota caused do not count, nor those where the limit is known.
         waited = starved(end) and not throttled(end)
-        return (waited or robbed(end)) and limit_of(sample) not in _TAKEN
+        return (waited or robbed(end)) and limit_of(sample) in _OPEN
 
     return (
         *above_ceiling(streams),
@@ -211,6 +235,9 @@ def doubts(
 ODD = 0.001
 """Minimum share of the messages, or of the segments sent again, that were late or copied."""
 
+FEW = 2
+"""So many segments may arrive twice because TCP sent them again before the window opened."""
+
 ODD_BACK = 0.03
 """Minimum share of lost, or copied, acknowledgements. Both ends count them in windows of their own:
 up to 0.4 % apart in recorded runs without loss, and by what is under way at the edges."""
@@ -224,21 +251,37 @@ def delivered(samples: Iterable[StreamSample]) -> Iterator[Finding]:
         def shown(sample: StreamSample, kind: Kind = kind) -> Kind | None:
             figures = evidence(kind, [sample])
             odd, number = (figures[name] or 0 for name in kind.figures[:2])
-            return kind if 0 < ODD * number <= odd else None
+            few = FEW if kind is Kind.DELIVERY_AGAIN else 0
+            return kind if 0 < ODD * number <= odd and odd > few else None
 
         # Single needless repeats are usual.
         yield from findings_of(streams, shown, in_most=kind is Kind.DELIVERY_TWICE)
 
 
 def way_back(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Acknowledgements that were lost, or copied."""
+    """Acknowledgements that were lost, damaged, copied or overtaken."""
 
     def shown(sample: StreamSample) -> Kind | None:
         share = sample.lost_acknowledgements_share or 0.0
+        damaged = sample.damaged_acknowledgements_share or 0.0
         kind = Kind.WAY_BACK_LOST if share > 0 else Kind.WAY_BACK_COPIED
-        return kind if abs(share) >= ODD_BACK else None
+        series, window_ns = sample.tcp_series, sample.sender.window_ns or 1
+        # As many as come in a round trip may be under way at an edge.
+        longest_us = max(series.rtt_us) if series and series.rtt_us else 0
+        # So may what comes in while an end does not run, as it reads its counters late.
+        least = ODD_BACK + 1e3 * longest_us / window_ns
+        least += max(end.stalled_share for end in sample.ends)
+        return kind if abs(share) >= least and damaged < COVERED * abs(share) else None
 
-    yield from findings_of(samples, shown, in_most=False)
+    streams = tuple(samples)
+    yield from findings_of(streams, shown, in_most=False)
+    for kind in (Kind.WAY_BACK_DAMAGED, Kind.WAY_BACK_OVERTAKEN):
+
+        def odd(sample: StreamSample, kind: Kind = kind) -> Kind | None:
+            share = evidence(kind, [sample])[kind.figures[0]] or 0.0
+            return kind if share >= ODD else None
+
+        yield from findings_of(streams, odd, in_most=False)
 
 
 def _congestion(samples: Iterable[StreamSample]) -> Iterator[Finding]:
@@ -280,9 +323,7 @@ def clock_steps_of_round_trips(run: Run) -> Iterator[Finding]:
     )
 
 
-_TAKEN = frozenset(
-    {Kind.CPU_WAIT_SENDER_PROGRAMS, Kind.CPU_WAIT_RECEIVER_PROGRAMS, Kind.CPU_WAIT_STEAL}
-)
+_OPEN = (None, Kind.NOT_DETERMINED, Kind.PACING)
 
 
 def _of_hosts(

@@ -15,7 +15,7 @@ from made_samples import changed, end_of, sample_of
 from netlab.findings.analysis import load, load_cells
 from netlab.findings.derived import StreamSample, samples
 from netlab.findings.finding import Kind
-from netlab.findings.link_limits import limits
+from netlab.findings.limits import limits
 from netlab.findings.stream_limits import is_above, limit_of
 from netlab.report.sections.findings import findings_and_limits
 from netlab.report.tables.elements import Part

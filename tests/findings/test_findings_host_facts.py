@@ -62,13 +62,17 @@ def test_a_fact_that_changes_from_zero_is_reported() -> None:
         (
             {"interface_mtu_bytes": 1501},
             Kind.INTERFACE_MTU,
-            {"interface_mtu_bytes": 1501, "link_mtu_bytes": 1500},
+            {"interface_mtu_bytes": 1501, "link_mtu_bytes": 1500, "shorter_share": 0},
             {"interface": "eth0"},
         ),
         (
             {"interface_mtu_bytes": 1499},
             Kind.INTERFACE_MTU,
-            {"interface_mtu_bytes": 1499, "link_mtu_bytes": 1500},
+            {
+                "interface_mtu_bytes": 1499,
+                "link_mtu_bytes": 1500,
+                "shorter_share": pytest.approx(1 / 1500),
+            },
             {"interface": "eth0"},
         ),
         (

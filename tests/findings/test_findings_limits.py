@@ -11,7 +11,7 @@ from made_samples import ACCOUNT, CEILING, IDLE, changed, losses_of, tcp, udp
 
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Group, Kind, finding
-from netlab.findings.link_limits import limits
+from netlab.findings.limits import limits
 from netlab.findings.stream_limits import FIGURES, evidence, fills_the_wire, findings_of, limit_of
 
 # ---- the wire and what was offered ---------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from made_histograms import of_values
 from made_samples import IDLE, changed, losses_of, tcp, udp
 
-from netlab.findings.derived import StreamEnd
+from netlab.findings.stream_end import StreamEnd
 from netlab.findings.stream_rules import (
     core_saturated,
     loses,

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from made_findings import run_of
 from made_readings import plan_of, result
-from made_samples import CEILING, IDLE, changed, tcp, udp
+from made_samples import ACCOUNT, CEILING, IDLE, changed, tcp, udp
 from made_trips import trip_cell
 
-from netlab.findings.derived import StreamEnd, StreamSample
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind
-from netlab.findings.stream_limits import is_above
+from netlab.findings.stream_end import StreamEnd
+from netlab.findings.stream_limits import is_above, limit_of
 from netlab.findings.validity import clock_steps_of_round_trips, doubts, power_saving
 from netlab.trial.record import Value
 
@@ -175,9 +176,9 @@ def test_a_clock_rate_is_reported_with_the_worst_trial_of_the_affected_cells() -
 # ---- other load ----------------------------------------------------------------------------------
 
 
-def full(**changes: Any) -> StreamSample:
-    """At the wire ceiling: no host limits it."""
-    return udp(throughput_bit_per_s=0.99 * CEILING, **changes)
+def as_offered(**changes: Any) -> StreamSample:
+    """At its offered rate: no host limits it."""
+    return udp(offered_bit_per_s=4_000 * 1472 * 8.0, **changes)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +197,7 @@ def test_other_load_is_reported_from_5_percent_of_cpu_waits_or_steal(
     changes: dict[str, Any], load: bool
 ) -> None:
     for side in ("sender", "receiver"):
-        findings = doubts([full(**{side: end(**changes)})])
+        findings = doubts([as_offered(**{side: end(**changes)})])
         assert [(finding.kind, finding.group.host) for finding in findings] == [
             (Kind.OTHER_LOAD, "b")
         ] * load
@@ -204,24 +205,34 @@ def test_other_load_is_reported_from_5_percent_of_cpu_waits_or_steal(
 
 def test_other_load_is_reported_with_the_worst_share_of_waits_and_steal() -> None:
     finding = only(
-        full(cell="a", sender=end(run_queue_delay_ns=60 * MS, steal_share=0.01)),
-        full(cell="b", receiver=end(run_queue_delay_ns=10 * MS, steal_share=0.07)),
-        full(cell="c", sender=end(run_queue_delay_ns=5 * MS)),
+        as_offered(cell="a", sender=end(run_queue_delay_ns=60 * MS, steal_share=0.01)),
+        as_offered(cell="b", receiver=end(run_queue_delay_ns=10 * MS, steal_share=0.07)),
+        as_offered(cell="c", sender=end(run_queue_delay_ns=5 * MS)),
     )
     assert (finding.cells, finding.severity) == (("a", "b"), "note")
     assert finding.evidence == {"run_queue_share": 0.06, "steal_share": 0.07}
-    unknown = only(full(sender=end(run_queue_delay_ns=60 * MS, steal_share=None)))
+    unknown = only(as_offered(sender=end(run_queue_delay_ns=60 * MS, steal_share=None)))
     assert unknown.evidence == {"run_queue_share": 0.06}
 
 
 def test_other_load_in_only_half_of_the_trials_of_a_cell_is_not_reported() -> None:
-    busy_sample, quiet_sample = full(sender=end(steal_share=0.5)), full(sender=end())
+    busy_sample, quiet_sample = as_offered(sender=end(steal_share=0.5)), as_offered(sender=end())
     assert doubts([busy_sample, quiet_sample]) == ()
     assert only(busy_sample, quiet_sample, busy_sample).cells == ("a",)
 
 
-def test_other_load_that_limits_a_stream_is_not_reported_a_second_time() -> None:
+def test_other_load_is_reported_where_the_limit_is_not_known() -> None:
+    for more in ({}, {"queue_full_share": None}):
+        sample = udp(sender=end(run_queue_delay_ns=80 * MS), **more)
+        assert limit_of(sample) is (None if more else Kind.NOT_DETERMINED)
+        assert only(sample).kind is Kind.OTHER_LOAD
+
+
+def test_other_load_is_not_reported_where_the_limit_is_known() -> None:
+    wait = end(run_queue_delay_ns=80 * MS)
     for sample in (
+        udp(throughput_bit_per_s=0.99 * CEILING, sender=wait),
+        tcp(tcp=changed(ACCOUNT, sndbuf_limited_us=600_000), sender=wait),
         tcp(receiver=end(run_queue_delay_ns=500 * MS), queue_full_share=0.9),
         udp(sender=end(thread_ns=500 * MS, run_queue_delay_ns=490 * MS)),
         udp(sent=7_500, sender=end(steal_share=0.06)),

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from made_samples import ACCOUNT, CEILING, IDLE, changed, losses_of, tcp, udp
 
-from netlab.findings.derived import StreamEnd, StreamSample
+from netlab.findings.derived import StreamSample
+from netlab.findings.stream_end import StreamEnd
 from netlab.findings.stream_rules import (
     costs,
     receiver_behind,

@@ -16,7 +16,7 @@ when = RULES["when"]
 
 BY_HAND = {
     # What a probe records or does.
-    "cpu-bound": "80", "queue-on-path": "10 10", "host-delay": "20 20", "clock": "0.5",
+    "cpu-bound": "80", "queue-on-path": "10 10", "host-delay": "5 10", "clock": "0.5",
     # What functions compute, and what another room decides.
     "above-wire": "0.1 0.2", "no-timestamps": "0.1 0.2", "search-limit": "0.1",
     "search-doubt": "1.25",

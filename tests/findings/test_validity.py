@@ -118,13 +118,13 @@ def test_a_clock_that_is_off_in_only_half_of_the_trials_is_not_reported() -> Non
 
 def test_other_load_that_is_not_the_limit_is_reported_as_a_note() -> None:
     waits = changed(IDLE, host="b", run_queue_delay_ns=80_000_000)
-    full = udp(throughput_bit_per_s=0.99 * CEILING, sender=waits)
-    finding = only(doubts([full]))
+    as_offered = udp(offered_bit_per_s=4_000 * 1472 * 8.0, sender=waits)
+    finding = only(doubts([as_offered]))
     assert (finding.kind, finding.severity, finding.group.host) == (Kind.OTHER_LOAD, "note", "b")
     assert finding.evidence["run_queue_share"] == pytest.approx(0.08)
     assert "at worst, the test waited for a CPU 8 % of the time" in statement(finding)
     throttled = changed(waits, quota_periods=10, throttled_periods=8)
-    assert doubts([changed(full, sender=throttled)]) == (), "its quota kept it waiting"
+    assert doubts([changed(as_offered, sender=throttled)]) == (), "its quota kept it waiting"
     limited = udp(sender=changed(waits, thread_ns=SECOND_NS - 80_000_000))
     assert doubts([limited]) == (), "said as its limit"
 

@@ -9,7 +9,8 @@ from itertools import permutations
 
 from made_samples import IDLE, changed, tcp, udp
 
-from netlab.findings.derived import StreamEnd, StreamSample
+from netlab.findings.derived import StreamSample
+from netlab.findings.stream_end import StreamEnd
 
 CEILINGS = {"TCP": 94.148e6, "UDP": 95.709e6}
 HOSTS = tuple(f"linux-{letter}" for letter in "abcdefgh")

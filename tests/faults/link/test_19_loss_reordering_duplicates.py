@@ -113,7 +113,7 @@ def test_messages_that_a_path_damaged_are_told_as_damaged_and_not_as_a_full_sock
     assert {finding.group.flow for finding in losses} == {"to server"}
     (damaged,) = [finding for finding in losses if finding.kind is Kind.LOSS_DAMAGED]
     assert damaged.evidence["dropped_frames"] == count
-    assert {finding.kind for finding in losses} <= {Kind.LOSS_DAMAGED, Kind.LOSS_LIMIT_PATH}
+    assert {finding.kind for finding in losses} <= {Kind.LOSS_DAMAGED, Kind.LOSS_LIMIT_DAMAGED}
     outcome.figure(f"{count} damaged messages, all told so", seed=outcome["seed"])
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import shutil
 import time
 
+import pytest
 from fault_labs import SERVER, lab_matrix, lab_of, lab_run, on
 from fault_runs import Bench, bench, by_status, wrong_ok
 from outcomes import OutcomeOf, Seen, injects, outcome_of
+
+from netlab.findings.finding import Kind
 
 __all__ = ["bench", "outcome_of"]
 
@@ -39,6 +42,7 @@ def narrow_the_path(bench: Bench) -> Seen:
 
 
 @injects("lab")
+@pytest.mark.produces("no-result/mtu")
 def test_cells_above_an_unreported_path_mtu_are_refused_with_the_mtu_and_others_measured(
     outcome_of: OutcomeOf,
 ) -> None:
@@ -55,6 +59,9 @@ def test_cells_above_an_unreported_path_mtu_are_refused_with_the_mtu_and_others_
         assert record.values["path_mtu_bytes"] == NARROW_BYTES
         assert record.settings["message_bytes"] in (1448, 1240)
     assert by_status(silent) == {"ok": 4, "impossible": 4}
+    told = [each for each in silent.findings if each.kind is Kind.NO_RESULT_MTU]
+    assert {cell for each in told for cell in each.cells} == {record.cell for record in refusals}
+    assert Kind.NO_RESULT_CELLS not in {each.kind for each in silent.findings}
     assert wrong_ok(outcome.load("clean"), silent) == []
     outcome.figure(f"4 of 8 cells refused; the run took {outcome['took_s']:.1f} s")
     later = outcome.load("later")

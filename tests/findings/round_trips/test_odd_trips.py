@@ -60,4 +60,4 @@ def test_what_is_lost_or_copied_is_told_with_its_way_and_share(seed: int, tmp_pa
 def test_lost_answers_are_told_with_the_host_that_sent_them(tmp_path: Path) -> None:
     trials = [simulated("lost-back", 0.4, chance(number)) for number in range(3)]
     text = said(trips_run(tmp_path / "r", (trip_cell(), trials)), "trips/lost-back")
-    assert "% of the round trips failed, because answers that alpha sent did not arrive" in text
+    assert "% of the answers that alpha sent did not arrive" in text

@@ -9,10 +9,10 @@ from made_findings import run_of
 from made_readings import plan_of, planned, result
 
 from netlab.ethernet import Link
-from netlab.findings.derived import WINDOW_NS
 from netlab.findings.finding import Finding, Group, Kind, finding
 from netlab.findings.round_trips import TICK_NS, TripCell, TripTrial, made_of, parts_ns
 from netlab.findings.series import series_of
+from netlab.findings.stream_end import WINDOW_NS
 from netlab.trial.record import Value
 
 CELL = planned("round_trip")

@@ -153,7 +153,7 @@ def test_a_trial_measured_again_without_interruption_is_a_note_with_all_its_atte
     assert (finding.kind, finding.severity) == (Kind.INTERRUPTION_EARLIER, "note")
     assert finding.evidence == {
         **{"stopped_ns": 2 * SECOND, "window_ns": 4 * SECOND, "at_ns": 1100 * MS, "gaps": 1},
-        **{"trials": 1, "of_trials": 1},
+        **{"trials": 1, "of_trials": 1, "paused_share": 0.5},
         "attempt_1_throughput_bit_per_s": pytest.approx(46.4e6),
         "attempt_2_throughput_bit_per_s": pytest.approx(94.1e6),
     }

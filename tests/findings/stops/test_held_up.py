@@ -182,7 +182,6 @@ def test_a_sender_that_waited_for_room_is_told_with_the_time_and_not_called_slow
     "trial",
     [
         held(on_cpu_ms=300),  # 69 - 52 % of the time, less than half of the 48 % left out
-        held(ready_ms=260),
         held(ready_ms=None),
         held(sender_stalled_ns=20 * MS, sender_host_steal_share=0.04, on_cpu_ms=200),
         held(sender_quota_throttled_ns=260 * MS),
@@ -193,6 +192,14 @@ def test_a_sender_that_may_have_slept_run_or_lacked_a_cpu_is_not_said_to_have_wa
 ) -> None:
     (finding,) = (f for f in run(tmp_path, PACED, trial).findings if f.kind in KINDS)
     assert finding.kind is Kind.OFF_RATE_LESS
+
+
+def test_a_sender_whose_limit_is_known_is_not_said_to_have_left_out_messages(
+    tmp_path: Path,
+) -> None:
+    analysis = run(tmp_path, PACED, held(ready_ms=260))
+    assert sentences_of(analysis) == []
+    assert Kind.CPU_WAIT_SENDER_PROGRAMS in {finding.kind for finding in analysis.findings}
 
 
 @given(

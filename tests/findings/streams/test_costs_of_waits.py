@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from made_samples import ACCOUNT, CEILING, IDLE, changed, tcp, udp
 
-from netlab.findings.derived import StreamEnd, StreamSample
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Kind
-from netlab.findings.link_limits import limits
+from netlab.findings.limits import limits
+from netlab.findings.stream_end import StreamEnd
 from netlab.findings.stream_rules import (
     costs,
     lost_at,

@@ -11,7 +11,7 @@ from drawn_causes import CAUSES, DrawnRun
 from draws import seeds
 
 from netlab.findings.finding import Finding
-from netlab.findings.link_limits import limits
+from netlab.findings.limits import limits
 
 
 def warnings_of(run: DrawnRun) -> list[Finding]:

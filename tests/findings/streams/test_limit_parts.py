@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from made_samples import IDLE, NONE_DROPPED, changed, losses_of, tcp, udp
 
-from netlab.findings.derived import StreamEnd, StreamSample
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Kind
+from netlab.findings.stream_end import StreamEnd
 from netlab.findings.stream_limits import (
     _by_shares,
     _never_idle,

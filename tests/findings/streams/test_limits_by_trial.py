@@ -12,7 +12,7 @@ from made_samples import ACCOUNT, IDLE, NONE_DROPPED, changed, losses_of, tcp, u
 
 from netlab.findings.analysis import findings
 from netlab.findings.finding import Kind
-from netlab.findings.link_limits import limits
+from netlab.findings.limits import limits
 from netlab.findings.rates import Accounting, step_of
 from netlab.findings.stream_limits import limit_of
 from netlab.report.sections.findings import findings_and_limits

@@ -9,10 +9,11 @@ import pytest
 from drawn_causes import framing, stream
 from made_samples import ACCOUNT, CEILING, IDLE, changed, losses_of
 
-from netlab.findings.derived import StreamEnd, StreamSample
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Group, Kind, finding
 from netlab.findings.link_limits import LinkLimit, RateFit, fitted, link_limits
 from netlab.findings.rates import Accounting
+from netlab.findings.stream_end import StreamEnd
 from netlab.findings.stream_limits import JudgedStream
 
 PACKET = {128: 156, 512: 540, 1472: 1500}

@@ -11,10 +11,11 @@ from drawn_causes import stream
 from draws import seeds
 from made_samples import IDLE, changed
 
-from netlab.findings.derived import StreamEnd, StreamSample
+from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Kind
-from netlab.findings.link_limits import limits
+from netlab.findings.limits import limits
 from netlab.findings.rates import plateau_bit_per_s
+from netlab.findings.stream_end import StreamEnd
 from netlab.findings.stream_limits import stood_for_cpu
 from netlab.results.tcp_series import TcpSeries
 

@@ -12,7 +12,7 @@ from made_samples import CEILING, IDLE, NONE_DROPPED, SECOND_NS, changed, losses
 
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Kind
-from netlab.findings.link_limits import limits
+from netlab.findings.limits import limits
 
 SHARES = (0.0, 0.02, 0.1, 0.2, 0.4)
 OF_PLACES = {

@@ -23,16 +23,20 @@ from made_samples import (
     udp,
 )
 
-from netlab.findings.derived import Losses, StreamEnd, StreamSample, TcpAccount
+from netlab.findings.derived import Losses, StreamSample, TcpAccount
 from netlab.findings.finding import Kind
-from netlab.findings.link_limits import OF_LINKS, limits
+from netlab.findings.limits import limits
+from netlab.findings.link_limits import OF_LINKS
 from netlab.findings.rates import Framing
+from netlab.findings.stream_end import StreamEnd
 from netlab.findings.stream_limits import evidence, limit_of
 from netlab.findings.traffic import OtherTraffic
 from netlab.report.text.findings import CALLED, shown_by, statement
+from netlab.trial.record import FlowValues
 
 WINDOW = changed(ACCOUNT, rwnd_limited_us=880_000, window_bytes=32_768, min_rtt_us=5_000)
 LOST_IN_SOCKET = losses_of(sent=8_200, lost=4_200, receive_queue=4_200, local=0)
+UNSCALED = FlowValues({"sender_tcp_end_options": "timestamps,sack"}, "")
 FILLED = OtherTraffic(host="a", receiving=True, bit_per_s=3e7, filled_share=0.99)
 PLANTED: Mapping[Kind, StreamSample] = {
     Kind.WIRE_CEILING: udp(sent=8_120),
@@ -45,6 +49,7 @@ PLANTED: Mapping[Kind, StreamSample] = {
     Kind.CPU_WAIT_RECEIVER_PROGRAMS: tcp(
         receiver=changed(IDLE, run_queue_delay_ns=500_000_000), queue_full_share=0.9
     ),
+    Kind.UNSCALED_WINDOW: tcp(tcp=WINDOW, measured=UNSCALED),
     Kind.BUFFER_LIMIT_RECEIVER: tcp(tcp=WINDOW),
     Kind.CPU_WAIT_SENDER_PROGRAMS: udp(
         sender=changed(IDLE, thread_ns=500_000_000, run_queue_delay_ns=490_000_000)
@@ -72,6 +77,12 @@ PLANTED: Mapping[Kind, StreamSample] = {
         losses=changed(LOST_IN_SOCKET, receive_queue=0),
         drops=changed(NONE_DROPPED, receiver_interface=4_200),
     ),
+    Kind.LOSS_LIMIT_DAMAGED: udp(
+        sent=8_200,
+        lost=4_200,
+        losses=changed(LOST_IN_SOCKET, receive_queue=0),
+        drops=changed(NONE_DROPPED, damaged=4_200),
+    ),
     Kind.LOSS_LIMIT_UNKNOWN: udp(
         sent=8_200,
         lost=4_200,
@@ -97,8 +108,28 @@ def test_each_limit_of_a_stream_is_found_by_its_evidence(kind: Kind) -> None:
 
 
 def test_the_planted_limits_and_the_limits_tested_elsewhere_cover_every_kind() -> None:
-    more_kinds = {Kind.SENDER_CALL_RATE, Kind.PACKET_RATE, *OF_LINKS}
+    more_kinds = {Kind.CPU_BOUND_BOTH, Kind.SENDER_CALL_RATE, Kind.PACKET_RATE, *OF_LINKS}
     assert PLANTED.keys() | more_kinds == CALLED.keys()
+
+
+def within_a_host(sender_ms: int, receiver_ms: int, **changes: Any) -> StreamSample:
+    """TCP within one host; how long each thread was on a CPU, of a second."""
+    sender, receiver = (changed(IDLE, thread_ns=ms * 1_000_000) for ms in (sender_ms, receiver_ms))
+    return tcp(**({"same_host": True, "sender": sender, "receiver": receiver} | changes))
+
+
+def test_threads_of_both_ends_that_use_one_host_all_the_time_are_its_limit() -> None:
+    (finding,) = limits([within_a_host(500, 450)])
+    assert (finding.kind, finding.severity) == (Kind.CPU_BOUND_BOTH, "warning")
+    assert "the sender’s thread ran 50 % of the time, the receiver’s 45 %" in statement(finding)
+    for other in (
+        within_a_host(500, 449),
+        within_a_host(500, 450, same_host=False),
+        within_a_host(500, 450, streams=2),
+        within_a_host(500, 450, offered_bit_per_s=1e9),
+        changed(udp(), same_host=True, sender=within_a_host(500, 450).sender),
+    ):
+        assert limit_of(other) is not Kind.CPU_BOUND_BOTH
 
 
 LACKING = [
@@ -112,6 +143,9 @@ LACKING = [
     ),
     (Kind.CPU_WAIT_STEAL, {"sender": changed(IDLE, steal_share=None)}),
     (Kind.CPU_WAIT_RECEIVER_PROGRAMS, {"receiver": changed(IDLE, run_queue_delay_ns=None)}),
+    (Kind.UNSCALED_WINDOW, {"measured": FlowValues({}, "")}),
+    (Kind.UNSCALED_WINDOW, {"tcp": changed(WINDOW, window_bytes=None)}),
+    (Kind.UNSCALED_WINDOW, {"streams": 2}),
     (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": changed(WINDOW, rwnd_limited_us=None)}),
     (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": changed(WINDOW, window_bytes=None)}),
     (Kind.BUFFER_LIMIT_RECEIVER, {"tcp": changed(WINDOW, min_rtt_us=None)}),
@@ -136,12 +170,14 @@ LACKING = [
     (Kind.SATURATED_CORE, {"sender": changed(IDLE, run_queue_delay_ns=60_000_000)}),
     (Kind.SATURATED_CORE, {"sender": changed(IDLE, spins=True, cpu=0)}),
     (Kind.CONGESTION, {"tcp": changed(ACCOUNT, retransmissions=None)}),
+    (Kind.CONGESTION, {"duplicate_packets": 3}),
     (Kind.CONGESTION, {"tcp": changed(ACCOUNT, retransmissions=3, rwnd_limited_us=None)}),
     (Kind.CONGESTION, {"tcp": changed(ACCOUNT, retransmissions=3, busy_us=400_000)}),
     (Kind.LOSS_LIMIT_PATH, {"losses": changed(LOST_IN_SOCKET, receive_queue=None)}),
     (Kind.LOSS_LIMIT_PATH, {"losses": changed(LOST_IN_SOCKET, sent=None)}),
     (Kind.LOSS_LIMIT_PATH, {"drops": changed(NONE_DROPPED, sender_interface=None)}),
     (Kind.LOSS_LIMIT_PATH, {"drops": changed(NONE_DROPPED, receiver_backlog=2_200)}),
+    (Kind.LOSS_LIMIT_DAMAGED, {"drops": changed(NONE_DROPPED, damaged=2_099)}),
     (Kind.LOSS_LIMIT_HOST, {"drops": changed(NONE_DROPPED, receiver_interface=2_099)}),
     (Kind.LOSS_LIMIT_UNKNOWN, {"losses": changed(LOST_IN_SOCKET, sent=None)}),
     (Kind.NOT_DETERMINED, {"queue_full_share": None}),
@@ -170,7 +206,7 @@ def test_a_stream_at_the_wire_ceiling_has_no_other_limit(kind: Kind) -> None:
 def test_a_window_of_100_ms_shows_only_limits_by_loss_drops_or_other_traffic(kind: Kind) -> None:
     of_path = (
         *(Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_HOST, Kind.LOSS_LIMIT_UNKNOWN, Kind.OTHER_TRAFFIC),
-        *(Kind.LOSS_LIMIT_SOCKET, Kind.LOSS_LIMIT_SENDER_QUEUE),
+        *(Kind.LOSS_LIMIT_SOCKET, Kind.LOSS_LIMIT_SENDER_QUEUE, Kind.LOSS_LIMIT_DAMAGED),
     )
     sample = PLANTED[kind]
     ends: dict[str, Any] = {

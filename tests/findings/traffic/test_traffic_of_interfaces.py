@@ -243,17 +243,18 @@ def test_the_likely_other_traffic_of_a_stream_is_the_largest_excess_along_its_da
         ("linux-b", False, more),
         ("linux-b", True, counted),
     )
-    share, doubt = likely_others(counts, LINK, "linux-a", "linux-b")
+    share, doubt, sent = likely_others(counts, LINK, "linux-a", "linux-b")
     assert share == pytest.approx(8 * (30e6 - 9.96e6) / 10 / 1e8)
     assert doubt == pytest.approx(8 * 10.8e6 * 0.02 / 10 / 10 / 1e8)
+    assert sent == pytest.approx(8 * (20e6 - 9.96e6) / 10 / 1e8)
     none = (("linux-b", True, replace(counted, bytes=9_000_000)),)
     assert likely_others(none, LINK, "linux-a", "linux-b")[0] == 0
 
 
 def test_without_a_link_or_counts_along_the_data_no_other_traffic_is_likely() -> None:
     counts = ways(OWN)
-    assert likely_others(counts, None, "linux-a", "linux-b") == (0, 0)
-    assert likely_others(counts, LINK, "linux-b", "linux-a") == (0, 0)
+    assert likely_others(counts, None, "linux-a", "linux-b") == (0, 0, 0)
+    assert likely_others(counts, LINK, "linux-b", "linux-a") == (0, 0, 0)
     assert ways_of(udp({}), None) == ()
 
 

@@ -95,7 +95,7 @@ def test_a_stream_at_the_wire_ceiling_gets_no_warning(cable_run: Path) -> None:
     assert Kind.WIRE_CEILING in {finding.kind for finding in findings}
 
 
-@pytest.mark.produces("above-wire/rate", "mtu-mismatch/stream")
+@pytest.mark.produces("above-wire/rate", "mtu-mismatch/stream", "interface/mtus")
 def test_a_wrong_link_rate_and_a_wrong_mtu_in_the_matrix_are_named(
     planted: lab.LabState, tmp_path: Path
 ) -> None:
@@ -105,6 +105,10 @@ def test_a_wrong_link_rate_and_a_wrong_mtu_in_the_matrix_are_named(
     above, mtu = by_kind[Kind.ABOVE_WIRE_RATE], by_kind[Kind.MTU_MISMATCH_STREAM]
     assert above.evidence["throughput_bit_per_s"] > 1.05 * above.evidence["ceiling_bit_per_s"]
     assert (mtu.evidence["path_mtu_bytes"], mtu.evidence["link_mtu_bytes"]) == (1400, 1500)
+    interfaces = by_kind[Kind.INTERFACE_MTUS]
+    assert (interfaces.evidence["interface_mtu_bytes"], interfaces.group.host) == (1400, "")
+    assert {*interfaces.words["hosts"].split(", ")} == {"linux-a", "linux-b"}
+    assert Kind.INTERFACE_MTU not in by_kind
 
 
 @pytest.mark.needs("quota")

@@ -1,0 +1,146 @@
+"""Data that pause again and again on their way, or come at two rates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from statistics import fmean, median, pvariance
+
+from netlab.findings.arrivals import EVEN, LEAST_GROUPS
+from netlab.findings.derived import StreamSample
+from netlab.findings.finding import Finding, Kind, of_trials
+from netlab.findings.stream_rules import starved
+from netlab.trial.interruptions import interruptions
+from netlab.trial.record import grouped
+
+LESS, STOPPED, USUAL_CALLS = 0.5, 0.15, 4.0
+"""A pause is a run of times with less than the first share of the usual bytes, one of which has
+less than the second one; the usual bytes are those of at least so many receive calls."""
+
+LEAST_PAUSES, LEAST_PAUSED = 3, 0.02
+"""Minimum number of pauses in the trials of a cell, and minimum share of their windows."""
+
+OF_HOSTS = 0.5
+"""Maximum part of pauses, or of a lower rate, that waits of the hosts may explain."""
+
+LOWER, STEP_CALLS, APART, FINEST = 0.05, 2.5, 4.0, 0.04
+"""Minimum step between two rates: as a share of the higher one, in receive calls, and in standard
+deviations of what random loss of as many messages would leave; and the share of the window that a
+time may be long to make steps of that size visible."""
+
+BETWEEN, OFTEN, INNER = 0.2, 0.08, 5
+"""Two rates: at most this share of the times is in the middle third between both, and at least that
+share is near each of them; where data were lost, so many times are not beside those of the other
+rate (the third value)."""
+
+
+def uneven(samples: Iterable[StreamSample]) -> Iterator[Finding]:
+    """Notes for cells whose data paused again and again, or came at two rates, while both hosts
+    ran: with the mean over the trials, or the median of those that show it.
+    """
+    for trials in grouped(samples, lambda sample: (sample.cell, sample.flow)).values():
+        paused = {each: pauses_of(each) for each in trials}
+        shown = [each for each, (number, _share) in paused.items() if number]
+        share = fmean(share for _number, share in paused.values())
+        kind, figures = Kind.PATH_PAUSES, {"paused_share": share}
+        number = sum(number for number, _share in paused.values())
+        if number < LEAST_PAUSES or share < LEAST_PAUSED:
+            steps = {each: step for each in trials if (step := stepped(each))}
+            shown = [*steps]
+            kind, figures = Kind.TWO_RATES, {"depth_share": median(steps.values() or [0.0])}
+        # One trial of several may have two rates by chance.
+        if shown and (kind is Kind.PATH_PAUSES or 2 * len(shown) > len(trials)):
+            keys = [each.record.key for each in shown]
+            yield of_trials(kind, trials[0].group, keys, len(trials), figures)
+
+
+def pauses_of(sample: StreamSample) -> tuple[int, float]:
+    """The number of pauses on the path, and the share of the window that they took."""
+    groups = _groups(sample)
+    # What waited comes faster after a pause: the lower ones of those with data are as usual.
+    flowing = sorted(each for each in groups if each >= STOPPED * _high(groups))
+    usual = flowing[len(flowing) // 4] if flowing else 0.0
+    number, near, at = 0, set[int](), 0
+    for is_less, run in groupby(groups, key=lambda each: each < LESS * usual):
+        values = [*run]
+        if is_less:
+            number += min(values) < STOPPED * usual
+            # The times beside it may be a part of the pause, too.
+            near |= {*range(at - 1, at + len(values) + 1)}
+        at += len(values)
+    missing = sum(max(0.0, 1 - each / usual) for at, each in enumerate(groups) if at in near)
+    share = missing / max(1, len(groups))
+    return (number, share) if number and _hosts_ran(sample, share) else (0, 0.0)
+
+
+def stepped(sample: StreamSample) -> float | None:
+    """By what share one of two rates is lower than the other; ``None`` if there are not two, or if
+    random loss or the hosts explain them.
+    """
+    arrivals = sample.arrivals
+    if arrivals is None or sample.protocol != "UDP":
+        return None
+    lost = sample.lost_share or 0.0
+    for number in range(1, max(1, int(FINEST * len(arrivals.each_bytes))) + 1):
+        groups = arrivals.merged(number)
+        low, high = sorted(groups)[int(OFTEN * len(groups))], _high(groups)
+        scatter = math.sqrt(fmean(groups) * sample.message_bytes * lost)
+        if high - low > max(LOWER * high, STEP_CALLS * arrivals.call_bytes, APART * scatter):
+            return _depth(sample, groups, low, high)
+    return None
+
+
+def _depth(sample: StreamSample, groups: Sequence[float], low: float, high: float) -> float | None:
+    third = (high - low) / 3
+    slow = [each for each in groups if each <= low + third]
+    fast = [each for each in groups if each >= high - third]
+    between = len(groups) - len(slow) - len(fast)
+    depth = 1 - median(slow) / median(fast)
+    costs = depth * len(slow) / len(groups)
+    is_two = between <= BETWEEN * len(groups) and LOWER <= depth < 1 - LOWER
+    if not is_two or len(fast) <= OFTEN * len(groups) or not _hosts_ran(sample, costs):
+        return None
+    if (sample.lost_share or 0.0) <= OF_HOSTS * costs:
+        return depth
+    # Random loss would scatter what arrives while the rate is low.
+    is_low = [each < high - third for each in groups]
+    inner = [
+        each / sample.message_bytes
+        for at, each in enumerate(groups)
+        if all(is_low[max(0, at - 1) : at + 2])
+    ]
+    scatter = median(inner or [0.0]) * depth
+    return depth if len(inner) >= INNER and pvariance(inner) <= EVEN * scatter else None
+
+
+def _groups(sample: StreamSample) -> tuple[float, ...]:
+    """The bytes of times that usually have some receive calls, and over TCP two round trips."""
+    arrivals = sample.arrivals
+    usual = _high(arrivals.each_bytes) if arrivals else 0.0
+    if arrivals is None or not usual:
+        return ()
+    number = math.ceil(USUAL_CALLS * arrivals.call_bytes / usual)
+    if sample.protocol == "TCP":
+        series = sample.tcp_series
+        round_trips_ns = 2e3 * median(series.rtt_us) if series and series.rtt_us else 0.0
+        number = max(number, math.ceil(round_trips_ns / arrivals.interval_ns))
+    groups = arrivals.merged(number)
+    return groups if len(groups) >= LEAST_GROUPS else ()
+
+
+def _high(values: Sequence[float]) -> float:
+    """The usual value of the times in which data flowed."""
+    return sorted(values)[int(0.8 * len(values))] if values else 0.0
+
+
+def _hosts_ran(sample: StreamSample, share: float) -> bool:
+    """Whether nothing else explains that this share is missing: waits and stops of the hosts, lost
+    segments, or other traffic on the link.
+    """
+    waits = [max(end.waited_share, end.stalled_share) for end in sample.ends]
+    if any(map(starved, sample.ends)) or sample.likely_others_share >= LOWER:
+        return False
+    resent = (sample.tcp.retransmissions or 0) - (sample.duplicate_packets or 0)
+    stopped = any(stop.flow == sample.measured.prefix for stop in interruptions(sample.record))
+    return max(waits) <= OF_HOSTS * share and resent <= 0 and not stopped and not sample.same_host

@@ -1,0 +1,249 @@
+"""Findings about segments, acknowledgements and MTUs, each at its threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from made_findings import LINK, plan_of, run_of
+from made_readings import planned, result
+from made_runs import made_record
+from made_samples import ACCOUNT, IDLE, changed, tcp
+
+from netlab.findings.derived import StreamSample, samples
+from netlab.findings.finding import Finding, Group, Kind
+from netlab.findings.limits import limits
+from netlab.findings.runs import missing
+from netlab.findings.stream_rules import window_unscaled
+from netlab.findings.validity import delivered, doubts, hosts, way_back
+from netlab.report.text.findings import statement
+from netlab.results.tcp_series import TcpSeries
+from netlab.store.journal import Note
+from netlab.trial.record import FlowValues, Status
+
+
+def kinds(findings: Iterable[Finding]) -> set[Kind]:
+    return {finding.kind for finding in findings}
+
+
+def measured(**values: Any) -> FlowValues:
+    return FlowValues(values, "")
+
+
+# ---- the MSS and MTUs ----------------------------------------------------------------------------
+
+
+def small(advmss: int | None) -> StreamSample:
+    """Segments of 1188 bytes over a path of 1500; what the receiver takes at most."""
+    values = {} if advmss is None else {"receiver_tcp_end_advmss": advmss}
+    return tcp(
+        small_mss_bytes=1188, path_mtu_bytes=1500, link_mtu_bytes=1500, measured=measured(**values)
+    )
+
+
+@pytest.mark.parametrize(
+    ("advmss", "kind"),
+    [
+        (None, Kind.SMALL_MSS),
+        (1188, Kind.SMALL_MSS),
+        (1189, Kind.CLAMPED_MSS),
+        (1448, Kind.CLAMPED_MSS),
+    ],
+)
+def test_a_small_mss_is_clamped_if_the_receiver_takes_longer_segments(
+    advmss: int | None, kind: Kind
+) -> None:
+    (finding,) = doubts([small(advmss)])
+    assert (finding.kind, finding.severity) == (kind, "note")
+    assert finding.evidence["small_mss_bytes"] == 1188
+    assert ("a device on the path" in statement(finding)) is (kind is Kind.CLAMPED_MSS)
+    assert doubts([small(advmss), tcp(), tcp()]) == (), "in one of three trials"
+
+
+def of_interfaces(**mtus: int) -> list[Finding]:
+    facts = {
+        host: [{"route_interface": "eth0", "interface_mtu_bytes": mtu}]
+        for host, mtu in mtus.items()
+    }
+    return [*hosts(facts, LINK, frozenset(facts))]
+
+
+def test_one_other_mtu_of_all_hosts_is_one_finding() -> None:
+    (finding,) = of_interfaces(a=1400, b=1400, c=1400)
+    assert (finding.kind, finding.severity, finding.group) == (
+        Kind.INTERFACE_MTUS,
+        "warning",
+        Group(),
+    )
+    assert finding.words["hosts"] == "a, b, c"
+    assert finding.evidence["shorter_share"] == pytest.approx(1 / 15)
+    assert "interfaces of a, b, c have an MTU of 1400 bytes, but" in statement(finding)
+
+
+@pytest.mark.parametrize(
+    ("mtus", "named"),
+    [
+        ({"a": 1400}, ["a"]),
+        ({"a": 1400, "b": 1500}, ["a"]),
+        ({"a": 1400, "b": 1401}, ["a", "b"]),
+        ({"a": 1500, "b": 1500}, []),
+    ],
+)
+def test_a_single_host_and_different_mtus_are_findings_of_their_own(
+    mtus: dict[str, int], named: list[str]
+) -> None:
+    findings = of_interfaces(**mtus)
+    assert [(finding.kind, finding.group.host) for finding in findings] == [
+        (Kind.INTERFACE_MTU, host) for host in named
+    ]
+
+
+def test_cells_that_the_mtu_of_the_path_refuses_are_a_note_of_their_own() -> None:
+    cells = [
+        planned("stream", protocol="UDP", message_bytes=size, dont_fragment=True)
+        for size in (1200, 1400, 1472)
+    ]
+    reasons = (None, "path-mtu", "capability-missing")
+    records = [
+        result(cell, 1, {"throughput_bit_per_s": 9e7})
+        if reason is None
+        else made_record(cell, status=Status.IMPOSSIBLE, reason=reason)
+        for cell, reason in zip(cells, reasons, strict=True)
+    ]
+    found = {finding.kind: finding for finding in missing(run_of(plan_of(cells), records))}
+    assert {*found} == {Kind.NO_RESULT_MTU, Kind.NO_RESULT_CELLS}
+    assert found[Kind.NO_RESULT_MTU].cells == (cells[1].key,)
+    assert found[Kind.NO_RESULT_MTU].severity == "note"
+    assert found[Kind.NO_RESULT_MTU].evidence["lost_share"] == 1
+    assert found[Kind.NO_RESULT_CELLS].cells == (cells[2].key,)
+    assert "lost_share" not in found[Kind.NO_RESULT_CELLS].evidence
+
+
+# ---- copies --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("copied", "sent", "told"), [(2, 100, False), (3, 100, True), (3, 3001, False)]
+)
+def test_two_copies_may_be_of_before_the_window(copied: int, sent: int, told: bool) -> None:
+    sample = tcp(duplicate_packets=copied, sent_segments=sent)
+    assert (Kind.DELIVERY_AGAIN in kinds(delivered([sample]))) is told
+
+
+# ---- the way back --------------------------------------------------------------------------------
+
+
+def back(arrived: int, **changes: Any) -> StreamSample:
+    """Of a thousand acknowledgements."""
+    more = {"receiver_tcp_end_segs_out": 1000, **changes.pop("values", {})}
+    figures = {"acknowledgements": arrived, "acknowledged": 1000, "streams": 1}
+    return tcp(**(figures | changes), measured=measured(**more))
+
+
+@pytest.mark.parametrize(
+    ("arrived", "kind"),
+    [
+        (970, Kind.WAY_BACK_LOST),
+        (971, None),
+        (1029, None),
+        (1031, Kind.WAY_BACK_COPIED),
+    ],
+)
+def test_3_percent_of_the_acknowledgements_are_more_than_is_under_way(
+    arrived: int, kind: Kind | None
+) -> None:
+    assert kinds(way_back([back(arrived)])) == ({kind} if kind else set())
+
+
+def test_a_long_round_trip_and_a_stall_leave_more_acknowledgements_under_way() -> None:
+    """Each may be 40 ms of a second."""
+    longer = TcpSeries(time_us=[0, 1], rtt_us=[10_000, 40_000])
+    stalled = changed(IDLE, measured=FlowValues({"receiver_stalled_ns": 40_000_000}, "receiver_"))
+    for changes in ({"tcp_series": longer}, {"receiver": stalled}):
+        assert kinds(way_back([back(931, **changes)])) == set()
+        assert kinds(way_back([back(929, **changes)])) == {Kind.WAY_BACK_LOST}
+    both = {"tcp_series": longer, "receiver": stalled}
+    assert kinds(way_back([back(891, **both)])) == set()
+    assert kinds(way_back([back(889, **both)])) == {Kind.WAY_BACK_LOST}
+
+
+def odd(name: str, number: int, arrived: int = 1000, **changes: Any) -> StreamSample:
+    return back(arrived, values={f"sender_tcp_{name}": number}, **changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("checksum_errors", Kind.WAY_BACK_DAMAGED, "arrived with a wrong checksum"),
+        ("old_segments", Kind.WAY_BACK_OVERTAKEN, "arrived after later ones"),
+    ],
+)
+def test_damaged_and_overtaken_acknowledgements_are_told_from_a_thousandth_on(
+    name: str, kind: Kind, words: str
+) -> None:
+    (finding,) = way_back([odd(name, 1)])
+    assert (finding.kind, finding.severity) == (kind, "note")
+    assert kinds(way_back([odd(name, 0)])) == set()
+    (much,) = way_back([odd(name, 200)])
+    assert statement(much) == f"20 % of the acknowledgements {words}"
+    # Both ends count for a host: of several streams, or both ways, they are not only ours.
+    assert kinds(way_back([odd(name, 200, streams=2)])) == set()
+    assert kinds(way_back([odd(name, 200, flow="to server")])) == set()
+
+
+@pytest.mark.parametrize(("damaged", "lost"), [(99, True), (100, False)])
+def test_acknowledgements_of_which_half_were_damaged_are_not_told_as_lost(
+    damaged: int, lost: bool
+) -> None:
+    found = kinds(way_back([odd("checksum_errors", damaged, arrived=800)]))
+    assert found == {Kind.WAY_BACK_DAMAGED} | ({Kind.WAY_BACK_LOST} if lost else set())
+
+
+# ---- windows that are not scaled -----------------------------------------------------------------
+
+
+def test_a_rate_of_one_unscaled_window_per_round_trip_is_that_window_within_a_quarter() -> None:
+    """A congestion control that paces never waits for the window."""
+    account = changed(ACCOUNT, window_bytes=65_535, min_rtt_us=10_000)  # 52.4 Mbit/s
+    plain = measured(sender_tcp_end_options="timestamps,sack")
+    scaled = measured(sender_tcp_end_options="timestamps,sack,wscale")
+    limit = 65_535 * 8e2
+    for factor, is_so in ((0.81, True), (0.79, False), (1.24, True), (1.26, False)):
+        sample = tcp(tcp=account, measured=plain, throughput_bit_per_s=factor * limit)
+        assert window_unscaled(sample) is is_so
+        assert not window_unscaled(changed(sample, measured=scaled))
+    # Far above the limit of one window: then it was larger at times, and TCP waited for it.
+    waited = changed(account, rwnd_limited_us=880_000)
+    for rate in (1.26, 1.5):
+        sample = tcp(tcp=waited, measured=plain, throughput_bit_per_s=rate * limit)
+        assert window_unscaled(sample)
+
+
+def test_a_host_is_named_only_if_window_scaling_is_off_on_it_alone() -> None:
+    account = changed(ACCOUNT, rwnd_limited_us=880_000, window_bytes=32_768, min_rtt_us=5_000)
+    plain = measured(sender_tcp_end_options="timestamps,sack")
+    (named,) = limits([tcp(tcp=account, measured=plain, unscaled_at="b")])
+    assert named.words["at_host"] == "b"
+    assert "window scaling is off on b: 32 KiB per round trip of 5 ms" in statement(named)
+    (other,) = limits([tcp(tcp=account, measured=plain)])
+    assert (other.kind, other.severity) == (Kind.UNSCALED_WINDOW, "warning")
+    assert "at_host" not in other.words
+    assert "the ends did not agree to scale windows" in statement(other)
+
+
+@pytest.mark.parametrize(
+    ("off", "named"),
+    [((), ""), (("a",), "a"), (("b",), "b"), (("a", "b"), "")],
+)
+def test_the_host_without_window_scaling_is_known_by_its_facts(
+    off: tuple[str, ...], named: str
+) -> None:
+    cell = planned("stream", protocol="TCP", message_bytes=1448)
+    notes = [
+        Note("facts", "", {"host": host, "facts": {"tcp_window_scaling": int(host not in off)}}, 0)
+        for host in ("a", "b")
+    ]
+    run = run_of(plan_of([cell]), [result(cell, 1, {"throughput_bit_per_s": 9e7})], notes)
+    (sample,) = samples(run)
+    assert sample.unscaled_at == named
