@@ -71,7 +71,10 @@ def pauses_of(sample: StreamSample) -> tuple[int, float]:
         at += len(values)
     missing = sum(max(0.0, 1 - each / usual) for at, each in enumerate(groups) if at in near)
     share = missing / max(1, len(groups))
-    return (number, share) if number and _hosts_ran(sample, share) else (0, 0.0)
+    # What is held comes later; what was due in the pauses and never came was lost.
+    is_lost = (sample.lost_share or 0.0) > OF_HOSTS * share
+    is_held = number and not is_lost and _hosts_ran(sample, share)
+    return (number, share) if is_held else (0, 0.0)
 
 
 def stepped(sample: StreamSample) -> float | None:

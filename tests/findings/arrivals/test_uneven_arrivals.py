@@ -143,6 +143,14 @@ def test_waits_and_stalls_of_an_end_explain_pauses_from_half_of_their_share(
     assert pauses_of(of_tcp(SOME, **{end: cause(0.051)})) == (0, 0.0)
 
 
+@pytest.mark.parametrize(("lost", "found"), [(0.09, True), (0.11, False)])
+def test_what_was_lost_in_a_pause_was_not_held(lost: float, found: bool) -> None:
+    """The pauses take a fifth of the window."""
+    values = ([20.0 * MESSAGE] * 16 + [0.0] * 4) * 5
+    kinds = {each.kind for each in of_cell(of_udp(values, lost=lost))}
+    assert (Kind.PATH_PAUSES in kinds) is found
+
+
 def test_losses_of_tcp_explain_pauses_but_needless_repeats_do_not() -> None:
     resent = changed(ACCOUNT, retransmissions=3)
     assert pauses_of(of_tcp(SOME, tcp=resent)) == (0, 0.0)
