@@ -38,19 +38,19 @@ RULES: Mapping[str, tuple[str, str]] = {
     ),
     "trip-waited-for-cpu": (
         ROUND_TRIPS,
-        "the *wait* of an end is its run-queue delay or the time for which its quota throttled it, "
-        "whichever is longer; the wait of a trial is the sum of both ends, or the steal of an end "
-        "if that is longer. It is at least {round_trips.LEAST_SHARE:%} of the time of the trial's "
-        "round trips, in a window of at least {stream_end.WINDOW_NS/1e9} s. Compared are all "
-        "trials of the cell that waited less than half as long per round trip: each has a shorter "
-        "mean round trip, and the median of these means is at least {round_trips.LEAST_SHARE:%} "
-        "shorter ({round_trips.ALONE:%} with one compared trial), with at least four compared "
-        "trials also by {round_trips.SCATTERS} median absolute deviations of these means (three "
-        "standard deviations). The difference in waits explains at least half of the difference in "
-        "means. Without a trial to compare with, the longest wait must be that of a quota that "
-        "throttled the end in more than {round_trips.LEAST_SHARE:%} of its periods. Not stated for "
-        "trials in which data stopped or a process did not run [schedstat of Linux; cgroup "
-        "cpu.stat]",
+        "the *wait* of an end is its run-queue delay or the time for which its quota throttled "
+        "it, whichever is longer; the wait of a trial is the sum of both ends, or the steal of an "
+        "end if that is longer. It is at least {round_trips.LEAST_SHARE:%} of the time of the "
+        "trial's round trips, in a window of at least {stream_end.WINDOW_NS/1e9} s. Compared are "
+        "all trials of the cell that waited less than half as long per round trip: each has a "
+        "shorter mean round trip, and the median of these means is at least "
+        "{round_trips.LEAST_SHARE:%} shorter ({round_trips.ALONE:%} with one compared trial), "
+        "with at least four compared trials also by {round_trips.SCATTERS} median absolute "
+        "deviations of these means (three standard deviations). The difference in waits explains "
+        "at least half of the difference in means. Without a trial to compare with, the longest "
+        "wait must be that of a quota that throttled the end in more than "
+        "{round_trips.LEAST_SHARE:%} of its periods. Not stated for trials in which data stopped "
+        "or a process did not run [schedstat of Linux; cgroup cpu.stat]",
     ),
     "first-packet-lost": (
         ROUND_TRIPS,
@@ -123,9 +123,10 @@ RULES: Mapping[str, tuple[str, str]] = {
         "in some trials, at least {path_times.LEAST_ODD:%} of the requests or answers (over TCP: "
         "of the segments with data), and at least {path_times.FEW_ODD}. `lost-there`: the server "
         "received fewer than the client sent. `copied-there`: more. `lost-back`: the rest that no "
-        "late answer explains. `copied-back`: answers came twice. `damaged-there`, `damaged-back`: "
-        "with a wrong checksum, and not lost. `overtaken-there`, `overtaken-back`: after later "
-        "ones (over TCP only if fewer were lost, and without a number)",
+        "late answer explains. `copied-back`: answers came twice. `damaged-there`, "
+        "`damaged-back`: with a wrong checksum, and not lost. `overtaken-there`, "
+        "`overtaken-back`: after later ones (over TCP only if fewer were lost, and without a "
+        "number)",
     ),
     "trip-made-of": (
         ROUND_TRIPS,
@@ -331,11 +332,11 @@ RULES: Mapping[str, tuple[str, str]] = {
         "that wakes it every 10 ms. This and the CPU time of its busiest thread are at most "
         "{over_time.RAN:%} of the window; else the timer was late while the thread ran. The waits "
         "of each end for a CPU (run-queue delay, quota) are less than {over_time.WAITED:%} of "
-        "that: other findings report these. netlab does not repeat such a trial: a busy host would "
-        "have the same effect again. `hypervisor`: it gave more than {stream_rules.STARVED:%} of "
-        "the CPU time of an end's host to other machines, in a window of at least "
-        "{stream_end.WINDOW_NS/1e9} s. Only the first of `interruption/final`, `process` and "
-        "`hypervisor` is stated",
+        "that: other findings report these. netlab does not repeat such a trial: a busy host "
+        "would have the same effect again. `hypervisor`: it gave more than "
+        "{stream_rules.STARVED:%} of the CPU time of an end's host to other machines, in a window "
+        "of at least {stream_end.WINDOW_NS/1e9} s. Only the first of `interruption/final`, "
+        "`process` and `hypervisor` is stated",
     ),
     "off-rate": (
         DOUBTFUL,
@@ -470,9 +471,8 @@ RULES: Mapping[str, tuple[str, str]] = {
         "in some trials, of at least {validity.ODD:%} of the UDP messages, or segments. "
         "`reordered`: arrived after a later one (RFC 4737). `copied`: arrived again. `twice`, in "
         "most trials of a cell: the receiver reported both copies of that share of the segments "
-        "sent again (DSACK, RFC 2883). `again`: of more segments than TCP sent again, by more than "
-        "{validity.FEW}. "
-        "`overtaken`: TCP saw that segments had overtaken others.",
+        "sent again (DSACK, RFC 2883). `again`: of more segments than TCP sent again, by more "
+        "than {validity.FEW}. `overtaken`: TCP saw that segments had overtaken others.",
     ),
     "path-pauses": (
         OVER_TIME,
@@ -481,31 +481,31 @@ RULES: Mapping[str, tuple[str, str]] = {
         "pause is a run of times with less than {uneven.LESS:%} of the usual bytes (the lower "
         "quartile of the times with data), at least one of them with less than "
         "{uneven.STOPPED:%}. The times have at least {uneven.USUAL_CALLS} usual receive calls, "
-        "and over TCP two round trips; there are at least {arrivals.LEAST_GROUPS}. Waits and stops "
-        "of the hosts explain at most {uneven.OF_HOSTS:%} of that, and no end lacks a CPU for more "
-        "than {stream_rules.STARVED:%} of the window; TCP sent nothing again (but needlessly), and "
-        "data did not stop",
+        "and over TCP two round trips; there are at least {arrivals.LEAST_GROUPS}. Waits and "
+        "stops of the hosts explain at most {uneven.OF_HOSTS:%} of that, and no end lacks a CPU "
+        "for more than {stream_rules.STARVED:%} of the window; TCP sent nothing again (but "
+        "needlessly), and data did not stop",
     ),
     "two-rates": (
         OVER_TIME,
         "no `path-pauses`; in a UDP trial, the received bytes have two levels, apart by at least "
-        "{uneven.LOWER:%} of the higher one, {uneven.STEP_CALLS} receive calls, and {uneven.APART} "
-        "standard deviations of what random loss of as many messages would leave, in times of at "
-        "most {uneven.FINEST:%} of the window. At least {uneven.OFTEN:%} of the times are near "
-        "each level, and at most {uneven.BETWEEN:%} in the middle third between both. The hosts "
-        "explain at most {uneven.OF_HOSTS:%} of the loss of rate, as for `path-pauses`. If more is "
-        "lost, the rates of at least {uneven.INNER} times within slower ones vary by at most "
-        "{arrivals.EVEN:%} of the variance after random loss",
+        "{uneven.LOWER:%} of the higher one, {uneven.STEP_CALLS} receive calls, and "
+        "{uneven.APART} standard deviations of what random loss of as many messages would leave, "
+        "in times of at most {uneven.FINEST:%} of the window. At least {uneven.OFTEN:%} of the "
+        "times are near each level, and at most {uneven.BETWEEN:%} in the middle third between "
+        "both. The hosts explain at most {uneven.OF_HOSTS:%} of the loss of rate, as for "
+        "`path-pauses`. If more is lost, the rates of at least {uneven.INNER} times within slower "
+        "ones vary by at most {arrivals.EVEN:%} of the variance after random loss",
     ),
     "way-back": (
         LOST,
         "over one TCP stream, one way, the sender's system received at least "
         "{validity.ODD_BACK:%} fewer (`lost`) or more (`copied`) segments per second than the "
-        "receiver's sent, in some trials; more, by what may be under way at an edge: for as long "
-        "as the round trip became longer, and as an end did not run. `damaged`, "
-        "`overtaken`: at least {validity.ODD:%} came to the sender with a wrong checksum, or after "
-        "later ones (by their timestamps); damaged ones that are at least {stream_rules.COVERED:%} "
-        "of those missing are not lost",
+        "receiver's sent, in some trials; more, by what may be under way at an edge: in a round "
+        "trip, and while an end did not run. `damaged`, `overtaken`: at least {validity.ODD:%}, "
+        "and more than {validity.FEW}, came to the sender with a wrong checksum, or after later "
+        "ones (by their timestamps); damaged ones that are at least {stream_rules.COVERED:%} of "
+        "those missing are not lost",
     ),
     "sent-again": (
         LOST,

@@ -248,9 +248,11 @@ note("way-back", rule="validity:way_back", rank=77, figures=("lost_acknowledgeme
         "lost": value(_("{lost_acknowledgements_share} of the acknowledgements did not arrive")),
         "copied": value(_("acknowledgements arrived twice")),
         "overtaken": value(_("{old_acknowledgements_share} of the acknowledgements arrived after "
-                "later ones"), figures=("old_acknowledgements_share",)),
+                "later ones"), _("acknowledgements arrived after later ones"),
+            figures=("old_acknowledgements_share",)),
         "damaged": value(_("{damaged_acknowledgements_share} of the acknowledgements arrived with "
-                "a wrong checksum"), figures=("damaged_acknowledgements_share",),
+                "a wrong checksum"), _("acknowledgements arrived with a wrong checksum"),
+            figures=("damaged_acknowledgements_share",),
             advice=_("replace the cable, then look for the card or device that corrupts "
                 "packets"))})
 note("sent-again", _("{segments} sent again: {at_host} dropped {frames_here} {place}"),

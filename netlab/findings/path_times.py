@@ -243,11 +243,12 @@ def _spread_of_stream(sample: StreamSample, series: TcpSeries) -> tuple[float, f
         return None
     middle_us = (usual[0] + usual[-1]) / 2
     rates: dict[bool, list[float]] = {False: [], True: []}
+    means = [fmean(us for us in times if (us > middle_us) is is_long) for is_long in (False, True)]
     points = zip(series.time_us, series.delivered_bytes, series.rtt_us, strict=True)
     for (from_us, before, _rtt), (until_us, after, rtt_us) in pairwise(points):
         rates[rtt_us > middle_us].append((after - before) / (until_us - from_us))
     short, long = (fmean(each) if each else 0.0 for each in rates.values())
-    by_times = usual[-1] / usual[0] - 1
+    by_times = means[1] / means[0] - 1
     return spread if long and short / long - 1 >= FOLLOWS * by_times else None
 
 

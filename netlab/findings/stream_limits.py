@@ -299,7 +299,8 @@ class JudgedStream:
     @property
     def is_shared(self) -> bool:
         """Whether other traffic probably used enough of the link to be added to the rate."""
-        return self.sample.likely_others_share >= SHARED
+        share, doubt = self.sample.likely_others_share, self.sample.others_doubt_share
+        return share >= max(SHARED, CERTAIN * doubt)
 
     @property
     def scatter_share(self) -> float:

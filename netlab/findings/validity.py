@@ -208,7 +208,10 @@ def doubts(
         path, link = sample.path_mtu_bytes, sample.link_mtu_bytes
         if not sample.same_host and path is not None and link is not None and path < link:
             return Kind.MTU_MISMATCH_STREAM
-        if not sample.small_mss_bytes:
+        return None
+
+    def shorter_segments(sample: StreamSample) -> Kind | None:
+        if not sample.small_mss_bytes or smaller_packets(sample):
             return None
         announced = sample.measured.whole("receiver_tcp_end_advmss") or 0
         return Kind.CLAMPED_MSS if announced > sample.small_mss_bytes else Kind.SMALL_MSS
@@ -224,6 +227,8 @@ def doubts(
     return (
         *above_ceiling(streams),
         *(() if "interface_mtu_bytes" in changed else findings_of(streams, smaller_packets)),
+        # Each connection agrees on the length of its segments, so a single trial is certain.
+        *findings_of(streams, shorter_segments, in_most=False),
         *(() if "congestion" in changed else _congestion(streams)),
         *_with_steps((end.host, s.cell, end.clock_step_ns) for s in streams for end in s.ends),
         *_of_hosts(streams, Kind.CLOCK_RATE, is_off, ("clock_ppm",)),
@@ -236,7 +241,8 @@ ODD = 0.001
 """Minimum share of the messages, or of the segments sent again, that were late or copied."""
 
 FEW = 2
-"""So many segments may arrive twice because TCP sent them again before the window opened."""
+"""So many segments may arrive twice because TCP sent them again before the window opened; so many
+acknowledgements may be of other connections."""
 
 ODD_BACK = 0.03
 """Minimum share of lost, or copied, acknowledgements. Both ends count them in windows of their own:
@@ -258,6 +264,13 @@ def delivered(samples: Iterable[StreamSample]) -> Iterator[Finding]:
         yield from findings_of(streams, shown, in_most=kind is Kind.DELIVERY_TWICE)
 
 
+_COUNTED_BACK = {
+    Kind.WAY_BACK_DAMAGED: "sender_tcp_checksum_errors",
+    Kind.WAY_BACK_OVERTAKEN: "sender_tcp_old_segments",
+}
+"""Kind of finding → the value that counts such acknowledgements."""
+
+
 def way_back(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """Acknowledgements that were lost, damaged, copied or overtaken."""
 
@@ -275,11 +288,14 @@ def way_back(samples: Iterable[StreamSample]) -> Iterator[Finding]:
 
     streams = tuple(samples)
     yield from findings_of(streams, shown, in_most=False)
-    for kind in (Kind.WAY_BACK_DAMAGED, Kind.WAY_BACK_OVERTAKEN):
+    for kind, name in _COUNTED_BACK.items():
 
-        def odd(sample: StreamSample, kind: Kind = kind) -> Kind | None:
-            share = evidence(kind, [sample])[kind.figures[0]] or 0.0
-            return kind if share >= ODD else None
+        def odd(sample: StreamSample, kind: Kind = kind, name: str = name) -> Kind | None:
+            number = sample.measured.whole(name) or 0
+            share = evidence(kind, [sample])[kind.figures[0]]
+            # Of several streams, only the first one's acknowledgements are counted.
+            is_odd = number > FEW and not sample.flow and (share is None or share >= ODD)
+            return kind if is_odd else None
 
         yield from findings_of(streams, odd, in_most=False)
 
