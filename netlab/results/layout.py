@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from netlab.experiment.cells import DEFAULTS, Cell
+from netlab.experiment.cells import DEFAULTS
 from netlab.experiment.hosts import of_mesh
 from netlab.messages import _, joined
 from netlab.results.labels import setting
-from netlab.store.plan import PlannedCell
 from netlab.trial.record import FLOWS, FlowValues, Record, Value, grouped
+
+if TYPE_CHECKING:
+    from netlab.experiment.cells import Cell
+    from netlab.store.plan import PlannedCell
 
 ROWS = "socket_buffer_bytes"
 """The setting that forms the rows, unless only other settings vary."""
