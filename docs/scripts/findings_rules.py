@@ -105,7 +105,8 @@ RULES: Mapping[str, tuple[str, str]] = {
         "less than {path_times.LITTLE:%} of the usual ones, or of the shortest "
         "{path_times.NEARLY:%} of them, are farther than a sixth of their range from both its "
         "ends; compared with the mean of the short ones. Over TCP streams as well, as for "
-        "`path-jitter`",
+        "`path-jitter`; trials that are longer by more than {path_times.AS_A_WHOLE} times of what "
+        "they vary do not vary",
     ),
     "path-jitter": (
         ROUND_TRIPS,
@@ -348,8 +349,8 @@ RULES: Mapping[str, tuple[str, str]] = {
         "left out. `more`: within the window of a paced stream more than {over_time.LATE:%} of "
         "the offered rate arrived, in short receive calls (no `coarse`), so it includes delayed "
         "messages; not of another tool (`engine`). Not stated with `interruption/final` or "
-        "`host-delay`; `less` and `held` not where a known limit, but not a loss, explains most "
-        "trials",
+        "`host-delay`; `less` and `held` not where `path-pauses`, or a known limit, but not a "
+        "loss, explains most trials",
     ),
     "clock": (
         DOUBTFUL,
@@ -484,7 +485,8 @@ RULES: Mapping[str, tuple[str, str]] = {
         "and over TCP two round trips; there are at least {arrivals.LEAST_GROUPS}. Waits and "
         "stops of the hosts explain at most {uneven.OF_HOSTS:%} of that, and no end lacks a CPU "
         "for more than {stream_rules.STARVED:%} of the window; TCP sent nothing again (but "
-        "needlessly), and data did not stop",
+        "needlessly), other traffic takes less than {uneven.LOWER:%} of the link, UDP lost at "
+        "most {uneven.OF_HOSTS:%} of what is missing, and data did not stop",
     ),
     "two-rates": (
         OVER_TIME,

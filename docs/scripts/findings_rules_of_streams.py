@@ -36,9 +36,9 @@ RULES: Mapping[str, tuple[str, str]] = {
         "{stream_rules.SENT_ENOUGH:%} of the wire ceiling. `receiver`: its queue was at least 80 "
         "% full in more than half of the samples (at least {stream_rules.LOOKS}); or at least "
         "{stream_rules.USEFUL:%} of the receive calls that did not wait found data, and its "
-        "thread was on a CPU for at least {stream_rules.HURRIES:%} of the window. `both`: over one "
-        "unpaced TCP stream within one host, the threads of both ends together were on a CPU for "
-        "at least {stream_rules.ON_CPU:%}",
+        "thread was on a CPU for at least {stream_rules.HURRIES:%} of the window. `both`: over "
+        "one unpaced TCP stream within one host, the threads of both ends together were on a CPU "
+        "for at least {stream_rules.ON_CPU:%}",
     ),
     "sender-call-rate": (
         BOTTLENECK,
@@ -78,7 +78,9 @@ RULES: Mapping[str, tuple[str, str]] = {
         "as long as its throughput misses, {stream_rules.HELD:%} at least, and its round trip was "
         "at most {stream_rules.NO_QUEUE} times the shortest. The receive window is a limit only "
         "if one window per shortest round trip is at most {stream_rules.WINDOW_FITS} times the "
-        "throughput, and the receive queue was full in at most half of the samples",
+        "throughput, and the receive queue was full in at most half of the samples. BBR never "
+        "waits for it: there one window allows at most {stream_rules.PACED_FITS} times the "
+        "throughput",
     ),
     "loss-limit": (
         BOTTLENECK,
@@ -89,9 +91,9 @@ RULES: Mapping[str, tuple[str, str]] = {
         "{stream_rules.SENT_ENOUGH:%}, or the share lost is at least half of the missing "
         "throughput, or at least {stream_rules.LOST_MUCH:%}. `socket`: the receiving socket had "
         "no room for at least half of the lost messages, or `loss/socket` gives the place. `host` "
-        "(backlog, interface or queue), `damaged`, `path`, `unknown`: the place is that of `loss`. "
-        "`sender-queue`: the sender's own system dropped more than {1-stream_rules.DELIVERED:%} "
-        "of the messages",
+        "(backlog, interface or queue), `damaged`, `path`, `unknown`: the place is that of "
+        "`loss`. `sender-queue`: the sender's own system dropped more than "
+        "{1-stream_rules.DELIVERED:%} of the messages",
     ),
     "saturated-core": (
         BOTTLENECK,
@@ -147,24 +149,24 @@ RULES: Mapping[str, tuple[str, str]] = {
         "{link_limits.FASTER:%}; {link_limits.SCATTERS} standard deviations more where the path "
         "loses at any load; at most a third of the streams are below it without a known reason. "
         "Data that *arrive evenly* show a rate in one trial, or one cell, and that it is not "
-        "random loss: over UDP with loss, in times so long that this would scatter the messages by "
-        "a variance of {arrivals.SCATTER}, they vary by at most {arrivals.EVEN:%} of it; else, in "
-        "times of at least {arrivals.CALLS} receive calls, {arrivals.MOSTLY:%} of the rates, and "
-        "the mean, are within {arrivals.LIKE:%} of the usual one. `link`: the rate is one in bytes "
-        "on the wire, over at least three wire ceilings that differ by at least "
+        "random loss: over UDP with loss, in times so long that this would scatter the messages "
+        "by a variance of {arrivals.SCATTER}, they vary by at most {arrivals.EVEN:%} of it; else, "
+        "in times of at least {arrivals.CALLS} receive calls, {arrivals.MOSTLY:%} of the rates, "
+        "and the mean, are within {arrivals.LIKE:%} of the usual one. `link`: the rate is one in "
+        "bytes on the wire, over at least three wire ceilings that differ by at least "
         "{link_limits.APART:%}, and the medians differ at least three times as much in bytes of "
         "frames or IP packets. `shaper`: the other way round. `either`: the records do not show "
         "which bytes count; at least three trials have one share of the wire ceiling within "
         "{link_limits.SAME:%} (one may be {2*link_limits.SAME:%} lower if its time without a CPU "
-        "explains it twice; of more than three trials of one column, three must have it, and waits "
-        "explain all that others miss), and with fewer than three ceilings no stream is below it "
-        "without a known reason. `half-duplex`: as `either`, and with the acknowledgements that "
-        "come back the data take the whole link, within {2*link_limits.SAME:%}. Not stated with "
-        "data both ways. If the streams as a whole have no such rate, those with one value of one "
-        "setting may have one (protocol, IP version, DSCP, message size, source port), in at least "
-        "two cells, all of which have it; each other value then has a stream that is faster by "
-        "more than {link_limits.PASSES:%}; or the same trials of all cells have one, if in each "
-        "cell another trial is so much faster",
+        "explains it twice; of more than three trials of one column, three must have it, and "
+        "waits explain all that others miss), and with fewer than three ceilings no stream is "
+        "below it without a known reason. `half-duplex`: as `either`, and with the "
+        "acknowledgements that come back the data take the whole link, within "
+        "{2*link_limits.SAME:%}. Not stated with data both ways. If the streams as a whole have "
+        "no such rate, those with one value of one setting may have one (protocol, IP version, "
+        "DSCP, message size, source port), in at least two cells, all of which have it; each "
+        "other value then has a stream that is faster by more than {link_limits.PASSES:%}; or the "
+        "same trials of all cells have one, if in each cell another trial is so much faster",
     ),
     "mesh-limit": (
         MESH,
@@ -221,9 +223,9 @@ RULES: Mapping[str, tuple[str, str]] = {
         "Analysis, 1970), between {stats.trends.LEAST_PERIOD} intervals and a quarter of the "
         "window. The median dip is deeper than {over_time.DEEP:%} of the median rate, than "
         "{over_time.GRAINS} times the largest receive call, and if paced than "
-        "{over_time.MESSAGES} messages (or bursts of them) of all streams. Trials with pauses (see "
-        "`path-pauses`) or `two-rates` are left out. `congestion`: TCP sent "
-        "segments again in each of these trials",
+        "{over_time.MESSAGES} messages (or bursts of them) of all streams. Trials with pauses "
+        "(see `path-pauses`) or `two-rates` are left out. `congestion`: TCP sent segments again "
+        "in each of these trials",
     ),
 }
 """Kind, with or without its value → heading and rule (with its source in brackets)."""

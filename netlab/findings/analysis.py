@@ -22,6 +22,7 @@ from netlab.findings.mesh import slow_in_mesh
 from netlab.findings.selectors import ClaimMaker
 from netlab.findings.series import Series, series_of
 from netlab.findings.stream_limits import cells_mostly
+from netlab.findings.uneven import uneven
 from netlab.results.run import Run, read_checked
 from netlab.results.value_types import RUN_CHECK
 from netlab.store.plan import StatedFacts, stated_facts_of
@@ -138,10 +139,12 @@ class RunEvidence:
 
     @cached_property
     def held(self) -> frozenset[str]:
-        """The cells in which a known limit explains that most trials send less than requested."""
+        """The cells in which a known limit, or pauses of the path, explain that most trials send
+        less than requested.
+        """
         losses = {*kinds_named("loss-limit")}
         of_senders = (f for f in self.limited if f.kind.is_costly and f.kind not in losses)
-        return cells_mostly((*of_senders, *self.of_links), self.samples)
+        return cells_mostly((*of_senders, *self.of_links, *uneven(self.samples)), self.samples)
 
     @cached_property
     def of_links(self) -> tuple[Finding, ...]:

@@ -40,6 +40,10 @@ LITTLE = 0.15
 (within a sixth of the range), for a path that is longer at times; evenly spread ones have two
 thirds there."""
 
+AS_A_WHOLE = 2.0
+"""Trials with a longer path are longer than the others by more than this multiple of what they vary
+themselves."""
+
 OF_HOSTS = 0.25
 """Maximum share of the additional time in which the ends waited for a CPU."""
 
@@ -184,7 +188,10 @@ def _varying(trials: Sequence[_Timed]) -> Finding | None:
     varied = [(trial, trial.spread) for trial in trials if trial.spread]
     if not varied:
         return None
-    means, leasts, between = (median(each) for each in zip(*(v[1] for v in varied), strict=True))
+    means, leasts, between = (fmean(each) for each in zip(*(v[1] for v in varied), strict=True))
+    others = [trial.shortest_ns for trial in trials if not trial.spread]
+    if others and leasts - min(others) > AS_A_WHOLE * (means - leasts):
+        return None  # these trials are longer as a whole
     kind = Kind.LONGER_PATH_TIMES if between < LITTLE else Kind.PATH_JITTER
     # A path that varies in some trials only shows its shortest time in the others.
     least = leasts if between < LITTLE else min(trial.shortest_ns for trial in trials)
@@ -324,10 +331,16 @@ def _of_tcp(trial: TripTrial) -> tuple[_OneWay, _OneWay]:
     sent, came = (_known(trial, name) for name in names)
     damaged = _known(trial, "{}_tcp_checksum_errors")
     overtaken = {end: trial.grown(end, "rcv_ooopack") or 0 for end in ENDS}
+    resent = {
+        end: (trial.grown(end, "total_retrans") or 0) - (trial.grown(end, "dsack_dups") or 0)
+        for end in ENDS
+    }
     ways = []
     for source, target in (ENDS, ENDS[::-1]):
         missing = sent[source] - came[target] - damaged[target]
-        odd = {"lost": missing, "copied": -missing, "damaged": damaged[target]}
+        odd = {"copied": -missing, "damaged": damaged[target]}
+        # What was sent again needlessly may only be late.
+        odd["lost"] = min(missing, resent[source])
         # What was lost lets the segments behind it come out of order, too.
         is_whole = damaged[target] + max(0.0, missing) < LEAST_ODD * sent[source]
         late = overtaken[target] if is_whole else 0.0

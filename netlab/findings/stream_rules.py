@@ -474,6 +474,9 @@ WINDOW_FITS = 1.25
 """The receive window is a limit if one window per round trip is at most this many times the
 throughput."""
 
+PACED_FITS = 1.1
+"""The same for a congestion control that paces at its own estimate of the rate."""
+
 STANDING_FRAMES, STANDING_RTT = 16, 2
 """Two minimums for a standing queue: the number of full frames in it, computed from the growth of
 the round trip, and the ratio of the round trip to the shortest one. With such a queue,
@@ -497,8 +500,14 @@ def window_limited(sample: StreamSample) -> bool:
     limit = sample.window_limit_bit_per_s
     if limit is None or limit > WINDOW_FITS * sample.throughput_bit_per_s:
         return False
-    is_closed = (sample.rwnd_limited_share or 0) >= CLOSED
+    is_closed = (sample.rwnd_limited_share or 0) >= CLOSED or _paces_at(sample, limit)
     return _one_stream(sample) and is_closed and not receiver_behind(sample)
+
+
+def _paces_at(sample: StreamSample, limit_bit_per_s: float) -> bool:
+    """Whether BBR, which never waits for a window, sends at the rate that one window allows."""
+    is_bbr = (sample.congestion or "").startswith("bbr")
+    return is_bbr and limit_bit_per_s <= PACED_FITS * sample.throughput_bit_per_s
 
 
 def window_unscaled(sample: StreamSample) -> bool:

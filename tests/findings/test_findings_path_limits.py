@@ -54,6 +54,10 @@ def windowed(throughput_bit_per_s: float = 40_000_000.0, **changes: Any) -> Stre
         (windowed(streams=2), False),
         (windowed(sender=SHORT), False),
         (windowed(receiver=SHORT), True),
+        # BBR paces at the rate of the window, within a tenth, and does not wait for it.
+        (windowed(46e6, rwnd_limited_us=0, congestion="bbr"), True),
+        (windowed(45e6, rwnd_limited_us=0, congestion="bbr"), False),
+        (windowed(46e6, rwnd_limited_us=0, congestion="cubic"), False),
     ],
 )
 def test_the_receive_window_is_the_limit_if_tcp_waited_for_the_window_and_the_rate_fits(

@@ -109,6 +109,18 @@ def test_a_path_that_is_longer_or_varies_is_found_with_its_cells_trials_and_shar
             assert (claim.where, claim.when) == ("path", "trials" if few else "")
 
 
+@pytest.mark.parametrize(("varies_ns", "kind"), [(2e6, "longer-path/trials"), (8e6, "path-jitter")])
+def test_a_trial_that_is_longer_as_a_whole_may_vary_a_little(
+    varies_ns: float, kind: str, tmp_path: Path
+) -> None:
+    """The path is 10 ms longer in one of three trials, and varies evenly then."""
+    even = [round(30e6 + varies_ns * 2 * at / NUMBER) for at in range(NUMBER)]
+    trials = [timed([round(20e6)] * NUMBER), timed(even), timed([round(20e6)] * NUMBER)]
+    told = [{**trial, "client_run_queue_delay_ns": 0} for trial in trials]
+    run = trips_run(tmp_path / "r", (trip_cell(), told))
+    assert [str(finding.kind) for finding in those_found(run)] == [kind]
+
+
 def test_a_longer_path_of_one_ip_version_is_told_with_both_times(tmp_path: Path) -> None:
     random = chance(1)
     case = Case(KINDS[0], 1e7, "ip_version", (4, 6), 0.5, 6)
