@@ -144,7 +144,12 @@ class RunEvidence:
         """
         losses = {*kinds_named("loss-limit")}
         of_senders = (f for f in self.limited if f.kind.is_costly and f.kind not in losses)
-        return cells_mostly((*of_senders, *self.of_links, *uneven(self.samples)), self.samples)
+        return cells_mostly((*of_senders, *self.of_links, *self.unsteady), self.samples)
+
+    @cached_property
+    def unsteady(self) -> tuple[Finding, ...]:
+        """The findings about pauses of the path, and about two rates."""
+        return tuple(uneven(self.samples))
 
     @cached_property
     def of_links(self) -> tuple[Finding, ...]:

@@ -237,7 +237,8 @@ note("delivery", rule="validity:delivered", rank=79, leads=False,
                 "acknowledgements were late, or packets were copied"),
             figures=("duplicate_packets", "retransmissions", "reorderings"))})
 note("path-pauses", _("data paused again and again, {paused_share} of the window in all, while "
-        "both hosts ran: something on the path holds them back"), rule="uneven:uneven", rank=60,
+        "both hosts ran: something on the path holds them back"),
+    rule=lambda unsteady: unsteady, rank=60,
     advice=_("look for a radio link, a failover, or a device that stops at times"))
 note("two-rates", _("data arrived at two rates, the lower one {depth_share} below the other: a "
         "limit on the path comes and goes"), rank=60,

@@ -10,7 +10,7 @@ from statistics import fmean, median, pvariance
 from netlab.findings.arrivals import EVEN, LEAST_GROUPS
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Kind, of_trials
-from netlab.findings.stream_rules import starved
+from netlab.findings.stream_rules import lost_segments, starved
 from netlab.trial.interruptions import interruptions
 from netlab.trial.record import grouped
 
@@ -144,6 +144,6 @@ def _hosts_ran(sample: StreamSample, share: float) -> bool:
     waits = [max(end.waited_share, end.stalled_share) for end in sample.ends]
     if any(map(starved, sample.ends)) or sample.likely_others_share >= LOWER:
         return False
-    resent = (sample.tcp.retransmissions or 0) - (sample.duplicate_packets or 0)
     stopped = any(stop.flow == sample.measured.prefix for stop in interruptions(sample.record))
-    return max(waits) <= OF_HOSTS * share and resent <= 0 and not stopped and not sample.same_host
+    is_whole = not lost_segments(sample) and not stopped and not sample.same_host
+    return is_whole and max(waits) <= OF_HOSTS * share
