@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from html.parser import HTMLParser
@@ -22,8 +22,8 @@ from folders import REPORTS
 from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis, load
 from netlab.report import Report, write_report
-from netlab.report.draw.parallel import Drawers
-from netlab.report.draw.plot import Picture
+from netlab.report.draw.parallel import Drawers, Pictures
+from netlab.report.draw.plot import Job, Picture
 from netlab.report.language import Wording
 from netlab.store.plan import Plan, PlannedCell
 from netlab.store.run_folder import RunFolder
@@ -59,8 +59,8 @@ def drawn_here() -> Iterator[None]:
 def undrawn() -> Iterator[None]:
     """Each chart becomes an empty picture that names the chart and its width."""
 
-    def pictures(self: Drawers, first: int, count: int) -> list[Picture]:
-        return [
+    def hand_over(_self: Drawers, jobs: Sequence[Job]) -> Pictures:
+        pictures = tuple(
             Picture(
                 chart=chart,
                 svg=f"svg {chart.name} {form.width_inches:.2f}".encode(),
@@ -70,11 +70,12 @@ def undrawn() -> Iterator[None]:
                 width_px=642,
                 height_px=300,
             )
-            for chart, form in self._jobs[first : first + count]
-        ]
+            for chart, form in jobs
+        )
+        return lambda: pictures
 
     with drawn_here(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Drawers, "pictures", pictures)
+        patch.setattr(Drawers, "hand_over", hand_over)
         yield
 
 

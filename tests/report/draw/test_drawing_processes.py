@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from made_reports import drawn_here
 
-from netlab.report.draw import parallel
 from netlab.report.draw.parallel import draw, drawing_of_several
 from netlab.report.draw.plot import Picture
 from netlab.report.draw.style import COLUMN_WIDE, PAGE_WIDE
@@ -60,8 +59,8 @@ def test_charts_drawn_by_another_process_in_another_environment_have_the_same_by
     monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
     for name, value in (("PYTHONHASHSEED", "2"), ("TZ", "Asia/Tokyo"), ("SOURCE_DATE_EPOCH", "9")):
         monkeypatch.setenv(name, value)
-    with parallel.drawers([(MAP, COLUMN_WIDE), (CHART, PAGE_WIDE)]) as drawers:
-        assert drawers.pictures(0, 2) == [pictures[0].column, replace(pictures[1], column=None)]
+    with drawing_of_several((COLUMN_WIDE,)) as hand_over:
+        assert hand_over([MAP])() == (pictures[0].column,)
     assert draw([MAP, CHART]) == pictures
 
 
@@ -80,13 +79,15 @@ def test_charts_drawn_by_any_number_of_processes_keep_their_order_and_bytes(
     )
 
 
-def test_the_parent_process_helps_to_draw_where_processes_cannot_fork(
-    monkeypatch: pytest.MonkeyPatch, pictures: tuple[Picture, ...]
+def test_charts_that_were_handed_over_before_the_processes_started_are_drawn_by_them(
+    monkeypatch: pytest.MonkeyPatch, several: tuple[Picture, ...]
 ) -> None:
-    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 1)
-    monkeypatch.setattr("netlab.report.draw.parallel._CAN_BECOME_SEVERAL", False)
-    monkeypatch.setattr("netlab.report.draw.parallel._cores", lambda: 2)
-    assert draw([MAP, CHART]) == pictures
+    charts = [picture.chart for picture in several]
+    monkeypatch.setattr("netlab.report.draw.parallel._MANY", 2)
+    with drawing_of_several((PAGE_WIDE, COLUMN_WIDE)) as hand_over:
+        first, second = hand_over(charts[:1]), hand_over(charts[1:])
+        monkeypatch.setattr("netlab.report.draw.parallel.drawn_each", lambda _jobs: iter(()))
+        assert (*first(), *second()) == several
 
 
 def test_the_parent_process_draws_all_charts_if_the_drawing_process_dies_or_is_missing(
@@ -100,40 +101,42 @@ def test_the_parent_process_draws_all_charts_if_the_drawing_process_dies_or_is_m
 
 @pytest.mark.parametrize("many", [1, 50])
 def test_no_drawing_process_remains_if_drawing_is_interrupted(
-    monkeypatch: pytest.MonkeyPatch, many: int
+    processes: list[subprocess.Popen[bytes]], many: int
 ) -> None:
-    processes = []
-    start = subprocess.Popen
-
-    def noted(*words: Any, **wish: Any) -> Any:
-        processes.append(start(*words, **wish))
-        return processes[-1]
-
-    monkeypatch.setattr(subprocess, "Popen", noted)
-    with pytest.raises(ZeroDivisionError), parallel.drawers([(MAP, PAGE_WIDE)] * many):
+    with pytest.raises(ZeroDivisionError), drawing_of_several(many=True) as hand_over:
+        hand_over([MAP] * many)
         _ = 1 / 0
-    (process,) = processes
-    with pytest.raises(ProcessLookupError):
-        os.kill(process.pid, 0)
-    assert not _alive_in_group(process.pid)
+    assert processes
+    assert not any(map(_is_alive, processes))
 
 
 def test_no_drawing_process_remains_after_all_charts_are_drawn(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
     monkeypatch.setattr("netlab.report.draw.parallel._cores", lambda: 3)
-    with parallel.drawers([(MAP, PAGE_WIDE)]) as drawers:
-        drawers.pictures(0, 1)
-        process = drawers._process
-    assert process is not None
-    assert process.returncode == 0
-    assert not _alive_in_group(process.pid)
+    with drawing_of_several(many=True) as hand_over:
+        assert len(hand_over([MAP])()) == 1
+    assert len(processes) == 3
+    assert not any(map(_is_alive, processes))
 
 
-def _alive_in_group(group: int) -> list[str]:
-    """What runs there; a process that nobody has asked for its end does not."""
-    listing = subprocess.run(
-        ["ps", "-eo", "pgid=,stat=,args="], check=True, capture_output=True, text=True
-    )
-    lines = [line.split(None, 2) for line in listing.stdout.splitlines()]
-    return [line[2] for line in lines if line[0] == str(group) and not line[1].startswith("Z")]
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """The processes that a test starts."""
+    started: list[subprocess.Popen[bytes]] = []
+    start = subprocess.Popen
+
+    def noted(*words: Any, **wish: Any) -> Any:
+        started.append(start(*words, **wish))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", noted)
+    return started
+
+
+def _is_alive(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        os.kill(process.pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
