@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
 import time
 import warnings
@@ -66,7 +65,6 @@ STREAM = "stream"
 
 _CAN_COPY = sys.platform == "linux" and hasattr(os, "fork")
 """On other systems a process cannot be forked, or not safely after it has loaded libraries."""
-_FAILED = 1
 
 
 @dataclass(frozen=True)
@@ -367,52 +365,35 @@ def forked_text(make: Callable[[], str], *, worth_it: bool) -> Iterator[Callable
     The fork has the state of this process at the beginning of the block. If it cannot be made, is
     not ``worth_it``, or fails, the function calls ``make`` here. No process outlives the block.
     """
-    fork = _forked(make) if _CAN_COPY and worth_it else None
-    if fork is None:
+    if not (_CAN_COPY and worth_it):
         yield make
         return
-    child, reader = fork
-    is_over = False
+    import multiprocessing
+
+    copies = multiprocessing.get_context("fork")
+    reader, writer = copies.Pipe(duplex=False)
+
+    def send() -> None:
+        with suppress(Exception):  # this process raises it
+            writer.send_bytes(make().encode("utf-8", "surrogatepass"))
+
+    child = copies.Process(target=send)
+    with warnings.catch_warnings(), suppress(OSError):
+        # Python warns about locks that another thread may hold; the fork takes none of them.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child.start()
+    writer.close()
 
     def result() -> str:
-        nonlocal is_over
-        with os.fdopen(reader, "rb", closefd=False) as pipe:
-            text = pipe.read()
-        _, status = os.waitpid(child, 0)
-        is_over = True
-        return text.decode("utf-8", "surrogatepass") if status == 0 else make()
+        try:
+            return reader.recv_bytes().decode("utf-8", "surrogatepass")
+        except EOFError:
+            return make()
 
     try:
         yield result
     finally:
-        os.close(reader)
-        if not is_over:
-            with suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-
-
-def _forked(make: Callable[[], str]) -> tuple[int, int] | None:
-    """(process id, descriptor to read the text from) of a fork; ``None`` if forking failed."""
-    reader, writer = os.pipe()
-    try:
-        with warnings.catch_warnings():
-            # Python warns about locks that another thread may hold; the fork takes none of them.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = os.fork()
-    except OSError:
-        os.close(reader)
-        os.close(writer)
-        return None
-    if child:
-        os.close(writer)
-        return child, reader
-    status = _FAILED
-    try:
-        os.close(reader)
-        with os.fdopen(writer, "wb") as pipe:
-            pipe.write(make().encode("utf-8", "surrogatepass"))
-        status = 0
-    finally:
-        # Exit without clean-up, because the parent still uses the shared resources.
-        os._exit(status)
+        reader.close()
+        if child.pid is not None:
+            child.kill()
+            child.join()
