@@ -109,7 +109,7 @@ class Report:
     @cached_property
     def answer_sheets(self) -> tuple[Table, ...]:
         """The tables of the answer in the report's language, with all their columns."""
-        return tuple(self.wording.of_table(shown.sheet) for shown in self.answer.tables)
+        return tuple(self.wording.of(shown.sheet) for shown in self.answer.tables)
 
     def write(self, *, reload_s: int | None = None) -> Path:
         """Write the tables (.md, .tex, .csv), the charts (.svg, .png, .pdf) and index.html.
@@ -135,7 +135,7 @@ class Report:
         with ExitStack() as stack:
             drawing = stack.enter_context(drawing_of_several(forms, many=many))
             diagrams, left_out = charts(self.layout, link)
-            worded_diagrams = tuple(map(worded.of_chart, diagrams))
+            worded_diagrams = tuple(map(worded.of, diagrams))
             of_tables = drawing(worded_diagrams)
             # The findings are computed while others draw, but before the fork, which inherits them.
             very_many = len(run.plan.cells) >= _VERY_MANY_CELLS and bool(run.findings)
@@ -197,9 +197,9 @@ class Report:
             means, tabled = [*map(align_digits, means)], [*map(align_section_digits, tabled)]
             parts = tuple(map(align_part_digits, parts))
         return (
-            tuple(map(worded.of_table, means)),
-            tuple(map(worded.of_section, tabled)),
-            tuple(map(worded.of_part, parts)),
+            tuple(map(worded.of, means)),
+            tuple(map(worded.of, tabled)),
+            tuple(map(worded.of, parts)),
         )
 
     def _for_people(
@@ -279,7 +279,7 @@ class Report:
         """A table of the answer, with as many of its columns as have room in ``width``."""
         from netlab.report.write.text import plain
 
-        for sheet in map(self.wording.of_table, shown.sheets):
+        for sheet in map(self.wording.of, shown.sheets):
             whole = plain(sheet)
             if width is None or max(map(len, whole.split("\n")[1:])) <= width:
                 return whole

@@ -168,14 +168,14 @@ _METHOD = _(
 
 def as_text(history: History, wording: Wording, width: int | None = None) -> str:
     """For a terminal: change points in a table no wider than ``width``, then sentences."""
-    part = wording.of_part(part_of(history, with_charts=False))
+    part = wording.of(part_of(history, with_charts=False))
     tables = [plain(sheet, width) for sheet in part.sheets]
     return "\n\n".join([*tables, "\n".join(map(printable, part.paragraphs))])
 
 
 def as_markdown(history: History, wording: Wording) -> str:
     """The same in GitHub's Markdown."""
-    part = wording.of_part(part_of(history, with_charts=False))
+    part = wording.of(part_of(history, with_charts=False))
     return markdown(part.title, (), (), [part])
 
 
@@ -185,7 +185,7 @@ def as_html(history: History, wording: Wording) -> str:
     from netlab.report.page import plain_page
     from netlab.report.page.first import with_drawings
 
-    part = wording.of_part(part_of(history, with_charts=True))
+    part = wording.of(part_of(history, with_charts=True))
     charts = [*enumerate(part.charts)]
     html = plain_page("plain_history.html.j2", part.title, wording, part=part, charts=charts)
     return with_drawings(html, draw(part.charts, (PAGE_WIDE,)))

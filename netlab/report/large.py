@@ -385,7 +385,7 @@ class LargeReport:
 
     @cached_property
     def _worded(self) -> tuple[Part, ...]:
-        return tuple(map(self.wording.of_part, self.parts))
+        return tuple(map(self.wording.of, self.parts))
 
     def write(self, *, reload_s: int | None = None) -> Path:
         """Write index.html, the tables (.md, .tex, .csv), cells.csv and the charts. Returns the

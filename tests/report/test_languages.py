@@ -117,7 +117,7 @@ def test_the_english_wording_leaves_every_section_unchanged() -> None:
     english = wording_in("en")
     assert type(english) is Wording
     for part in parts_of(run, run.trials):
-        assert english.of_part(part) is part
+        assert english.of(part) is part
 
 
 def test_a_catalogue_file_alone_adds_a_language_to_the_reports(

@@ -87,7 +87,7 @@ def test_no_text_of_a_chart_bypasses_the_translation_catalogue(written: Written)
     report = written.report
     of_tables, _left_out = charts(report.layout, report.run.plan.link)
     every = [*of_tables, *(chart for part in report.parts for chart in part.charts)]
-    words = [text for chart in every for text in texts(report.wording.of_chart(chart), "chart")]
+    words = [text for chart in every for text in texts(report.wording.of(chart), "chart")]
     assert omissions(words, written.names) == {}
 
 

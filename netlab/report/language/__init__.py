@@ -6,15 +6,12 @@ import gettext
 import io
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from netlab.errors import UsageError
 
-if TYPE_CHECKING:
-    from netlab.report.tables.elements import AnyTable, Chart, HeatMap, Part, Strip
-    from netlab.report.tables.tables import TableSection
-
 FOLDER = Path(__file__).parent
+_Element = TypeVar("_Element")
 
 
 class Wording:
@@ -37,21 +34,9 @@ class Wording:
         """A text of a template of the page, in the form for this number."""
         return singular if number == 1 else plural
 
-    def of_table(self, table: AnyTable) -> AnyTable:
-        """A table with headings, captions, footnotes and figures as the report writes them."""
-        return table
-
-    def of_section(self, section: TableSection) -> TableSection:
-        """A section of tables of throughput, as the report writes it."""
-        return section
-
-    def of_part(self, part: Part) -> Part:
-        """A part (a section with text, tables and charts) as the report writes it."""
-        return part
-
-    def of_chart(self, chart: Chart | Strip | HeatMap) -> Chart | Strip | HeatMap:
-        """A chart with title, axes and legend as the report writes them."""
-        return chart
+    def of(self, element: _Element) -> _Element:
+        """An element of the report (a table, a chart, a section) as the report writes it."""
+        return element
 
 
 def wording_in(language: str) -> Wording:

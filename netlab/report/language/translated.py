@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from netlab.messages import Message
 from netlab.report.language import Wording
-from netlab.report.tables.elements import AnyTable, Chart, GridTable, HeatMap, Part, Strip
-from netlab.report.tables.tables import TableSection
+from netlab.report.tables.elements import Chart, GridTable, HeatMap, Strip
+from netlab.results.layout import BinGrid
 from netlab.trial.record import FLOWS
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ _FIGURE = re.compile(r"([-−+±]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)((?:/s)?(?: [
 
 _NO_TEXTS = frozenset({"name", "cell", "points", "half_widths", "values", "inside"})
 """Fields of a report's elements that have a name of a file, an anchor, a key or many numbers."""
-_Worded = TypeVar("_Worded", bound="DataclassInstance")
+_Element = TypeVar("_Element")
+_Data = TypeVar("_Data", bound="DataclassInstance")
 _BRACES = re.compile(r"\{\w+\}")
 
 
@@ -82,35 +83,25 @@ class Translated(Wording):
             return self._catalogue.ngettext(singular, plural, number)
         return super().ngettext(singular, plural, number)
 
-    def of_table(self, table: AnyTable) -> AnyTable:
-        """A table in this language: title, headings, footnotes, and the format of figures."""
-        if isinstance(table, GridTable):
-            keys = tuple(replace(key, way=self.text(FLOWS[key.flow])) for key in table.keys)
-            return self._worded(table, keys=keys)
-        return self._worded(table)
+    def of(self, element: _Element) -> _Element:
+        """An element in this language: all of its texts, and the format of its figures."""
+        worded: _Element = self._in_field(element)
+        return worded
 
-    def of_section(self, section: TableSection) -> TableSection:
-        """A section in this language: its tables, and the text about both ends."""
-        grid = replace(section.grid, conditions=self.text(section.grid.conditions))
-        tables = tuple(map(self.of_table, section.tables))
-        return replace(section, grid=grid, subtitle=self.text(section.subtitle), tables=tables)
-
-    def of_part(self, part: Part) -> Part:
-        """A part (a section with text, tables and charts) in this language."""
-        return self._worded(
-            part,
-            sheets=tuple(map(self.of_table, part.sheets)),
-            charts=tuple(map(self.of_chart, part.charts)),
-            details=tuple(map(self.of_table, part.details)),
-        )
-
-    def of_chart(self, chart: Chart | Strip | HeatMap) -> Chart | Strip | HeatMap:
-        """A chart: title, axes, legend, and the description for readers who cannot see charts."""
-        alt = self.text(chart.alt)
-        return self._worded(chart, decimal_marker=self.decimal_marker, description=alt)
-
-    def _worded(self, element: _Worded, **done: Any) -> _Worded:
-        """An element with all of its texts in this language. ``done``: fields with their values."""
+    def _worded(self, element: _Data) -> _Data:
+        """An element with all of its texts in this language. The description of a chart is for
+        readers who cannot see charts.
+        """
+        done: dict[str, Any] = {}
+        match element:
+            case BinGrid():
+                return replace(element, conditions=self.text(element.conditions))
+            case GridTable():
+                keys = (replace(key, way=self.text(FLOWS[key.flow])) for key in element.keys)
+                done = {"keys": tuple(keys)}
+            case Chart() | Strip() | HeatMap():
+                alt = self.text(element.alt)
+                done = {"decimal_marker": self.decimal_marker, "description": alt}
         own = {
             field.name: self._in_field(getattr(element, field.name))
             for field in fields(element)

@@ -119,7 +119,7 @@ def test_every_text_of_the_history_page_and_its_charts_is_translated(nightly: Pa
     history = of(nightly)
     page = Visible()
     page.feed(as_html(history, wording))
-    part = wording.of_part(part_of(history, with_charts=True))
+    part = wording.of(part_of(history, with_charts=True))
     texts = [text for _, text in page.found]
     for chart in part.charts:
         assert isinstance(chart, Chart)

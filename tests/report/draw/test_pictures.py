@@ -180,7 +180,7 @@ def charts_of(name: str, language: str) -> list[Chart | Strip | HeatMap]:
     rows = run.trials
     table_charts, _ = charts(lay_out(in_tables(rows)), run.plan.link)
     of_parts = [chart for part in parts_of(run, rows) for chart in part.charts]
-    return [wording_in(language).of_chart(chart) for chart in (*table_charts, *of_parts)]
+    return [wording_in(language).of(chart) for chart in (*table_charts, *of_parts)]
 
 
 def words_in(figure: Figure) -> list[tuple[str, Text]]:
@@ -372,7 +372,7 @@ def test_chart_axes_of_a_german_report_have_decimal_commas() -> None:
         log_x=False,
         lines=(Curve("LL", 0, ((1.0, 0.2), (2.0, 0.21))),),
     )
-    for chart, marker in ((small, "."), (wording_in("de").of_chart(small), ",")):
+    for chart, marker in ((small, "."), (wording_in("de").of(small), ",")):
         with style(PAGE_WIDE):
             figure = figure_of(chart, PAGE_WIDE)
             figure.canvas.draw()

@@ -137,7 +137,7 @@ def test_each_panel_shows_only_its_own_lines_as_shares_of_the_ceiling() -> None:
 
 def test_texts_of_panels_and_shares_are_translated() -> None:
     lines = (line(49.0, 99.0), line(5.0, 99.0, words=("WL",)))
-    chart = wording_in("de").of_chart(with_shares(chart_of(*lines)))
+    chart = wording_in("de").of(with_shares(chart_of(*lines)))
     assert isinstance(chart, Chart)
     assert chart.share_label == "% der Obergrenze der Leitung"
     assert chart.share_note == "unter 80 %, nicht gezeigt: WL (1 von 2 Punkten)"
