@@ -25,10 +25,18 @@ if TYPE_CHECKING:
     from netlab.findings.analysis import Analysis
     from netlab.report.answer import AnswerTable, RunAnswer
     from netlab.report.large import LargeReport
-    from netlab.report.sections import FirstLines
-    from netlab.report.tables.elements import Chart, GridTable, HeatMap, Part, Strip, Table
+    from netlab.report.sections.comparisons import JudgedComparisons
+    from netlab.report.tables.elements import (
+        AnswerLine,
+        Chart,
+        GridTable,
+        HeatMap,
+        Part,
+        Strip,
+        Table,
+    )
     from netlab.report.tables.tables import TableSection
-    from netlab.results.layout import Layout
+    from netlab.results.layout import BinGrid
     from netlab.trial.record import Record
 
 PAGE = "index.html"
@@ -79,7 +87,7 @@ class Report:
     """Folder in the run folder for the files; empty: the run folder itself."""
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> tuple[BinGrid, ...]:
         """The arrangement of the trials in tables of throughput, see ``in_tables``."""
         from netlab.results.layout import lay_out
 
@@ -93,11 +101,18 @@ class Report:
         return parts_of(self.run, self.run.trials)
 
     @cached_property
-    def first_lines(self) -> FirstLines:
-        """The top of the page: the answer, and the comparisons."""
-        from netlab.report.sections import first_lines
+    def judged(self) -> JudgedComparisons:
+        """The comparisons that the matrix requests."""
+        from netlab.report.sections.comparisons import judged_of
 
-        return first_lines(self.answer, self.run, self.run.trials)
+        return judged_of(self.run.plan.matrix_text, self.run.trials)
+
+    @cached_property
+    def compared(self) -> tuple[AnswerLine, ...]:
+        """A line for each of these comparisons, below the answer."""
+        from netlab.report.sections.comparisons import answers
+
+        return answers(self.judged)
 
     @cached_property
     def answer(self) -> RunAnswer:
@@ -121,8 +136,6 @@ class Report:
         """
         from netlab.report.draw.parallel import drawing_of_several
         from netlab.report.draw.style import COLUMN_WIDE, PAGE_WIDE
-        from netlab.report.first_picture import effects_pictures
-        from netlab.report.first_picture import pictures as first_pictures
         from netlab.report.page import Contents, cells_json, page
         from netlab.report.page.first import with_drawings
         from netlab.report.tables.charts import charts
@@ -154,17 +167,11 @@ class Report:
             of_parts = drawing(of_further)
             files |= self._for_people(means, worded_diagrams, tabled, further)
             all_charts = [*diagrams, *(chart for part in self.parts for chart in part.charts)]
-            lines = self.first_lines
             contents = Contents(
-                *(run, run.trials, means, tabled, further),
-                *((*worded_diagrams, *of_further), left_out, cells, lines),
-                self.answer_sheets,
-                first_pictures(lines.answer, lines.judged),
-                effects_pictures(run.effects),
+                *(self, means, tabled, further, (*worded_diagrams, *of_further), left_out, cells),
                 files=frozenset([*files, *([f"{CHARTS}/"] if all_charts else [])]),
-                to_run="../" if self.below else "",
             )
-            html = page(contents, worded)
+            html = page(contents)
             pictures = (*of_tables(), *of_parts())
         html = reloading(with_drawings(html, pictures), reload_s)
         return write_files(self._folder(), files, pictures, html)
@@ -215,19 +222,18 @@ class Report:
         from netlab.report.write import latex, text, utf8
         from netlab.results.labels import link_words
 
-        title, worded, lines = self.run.plan.title, self.wording, self.first_lines
-        answer = lines.answer
+        title, worded, answer = self.run.plan.title, self.wording, self.answer
         tables = [table for section in tabled for table in section.tables]
         lists = (
             (_("Answers"), [line.sentence for line in (*answer.verdicts, *answer.matters)]),
             (_("What to change"), answer.advices),
-            (_("Comparisons"), [line.sentence for line in lines.comparisons]),
+            (_("Comparisons"), [line.sentence for line in self.compared]),
             (_("Warnings"), [line.sentence for line in answer.warnings]),
         )
         first = [(worded.text(name), [*map(worded.text, own)]) for name, own in lists]
         overviews = (*self.answer_sheets, *means)
         set_in_latex = latex.document(
-            *(title, tables, parts, latex.words_of(worded)),
+            *(title, tables, parts, worded),
             first=first,
             overviews=overviews,
             charts=charts,

@@ -395,7 +395,7 @@ class LargeReport:
         forms = (PAGE_WIDE, COLUMN_WIDE) if self.narrow else (PAGE_WIDE,)
         with drawing_of_several(forms) as drawing:
             pending = drawing(chart for part in parts for chart in part.charts)
-            in_latex = latex.document(title, (), parts, words=latex.words_of(worded))
+            in_latex = latex.document(title, (), parts, worded)
             files = {
                 "tables.md": utf8(text.markdown(title, (), (), parts)),
                 "tables.tex": utf8(in_latex),

@@ -116,17 +116,6 @@ class BinGrid:
         return tuple(table_bin for table_bin in places if table_bin is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The arrangement of a run's records in tables."""
-
-    row_setting: str
-    split: tuple[str, ...]
-    """Settings whose combinations have separate tables."""
-    grids: tuple[BinGrid, ...]
-    """Ordered by combination, then by pairing, both in the plan's order."""
-
-
 def of_pairing(words: str, *, same_host: bool) -> str:
     """The heading of a pairing, marked if it is within one host."""
     return _("{pairing} (same host)", pairing=words) if same_host else words
@@ -153,8 +142,10 @@ def _meshes(records: Sequence[Record]) -> dict[str, frozenset[str]]:
     return {test: of_mesh({record.pairing for record in own}) for test, own in by_test.items()}
 
 
-def lay_out(records: Sequence[Record]) -> Layout:
-    """One table per pairing and combination of settings; every record has a place."""
+def lay_out(records: Sequence[Record]) -> tuple[BinGrid, ...]:
+    """One table per pairing and combination of settings; every record has a place. The order is by
+    combination, then by pairing, both in the plan's order.
+    """
     varying = _varying(records)
     candidates = [name for name in varying if name not in _NOT_ROWS]
     row_setting = ROWS
@@ -174,7 +165,7 @@ def lay_out(records: Sequence[Record]) -> Layout:
             columns = tuple(sorted({column for _, column in bins}))
             rows = levels_of(group, row_setting)
             grids.append(BinGrid(pairing, words, row_setting, rows, columns, bins))
-    return Layout(row_setting, split, tuple(grids))
+    return tuple(grids)
 
 
 def _bins(group: Iterable[Record], row_setting: str) -> dict[tuple[LevelValue, TableColumn], Bin]:

@@ -86,7 +86,7 @@ def seen(folder: Path) -> dict[str, object]:
         "described": [describe(name).meaning for name in ("height", "bounces_per_s")],
         "label": setting("height", 2),
         "page": page,
-        "first_lines": [line.sentence for line in report.first_lines.answer.verdicts],
+        "first_lines": [line.sentence for line in report.answer.verdicts],
         "tables": [
             [
                 sheet.title,

@@ -13,7 +13,7 @@ from netlab.report.tables.charts import charts as charts_of
 from netlab.report.tables.elements import GridTable
 from netlab.report.tables.tables import TableSection, overviews, sections
 from netlab.results.ceilings import ceiling_of
-from netlab.results.layout import Layout, TableColumn, lay_out
+from netlab.results.layout import BinGrid, TableColumn, lay_out
 from netlab.stats import rounded
 
 FOLDER = ROOT / "reports" / "lab-report"
@@ -34,12 +34,12 @@ def run() -> Analysis:
 
 
 @pytest.fixture(scope="module")
-def layout(run: Analysis) -> Layout:
+def layout(run: Analysis) -> tuple[BinGrid, ...]:
     return lay_out(run.trials)
 
 
 @pytest.fixture(scope="module")
-def parts(run: Analysis, layout: Layout) -> dict[str, TableSection]:
+def parts(run: Analysis, layout: tuple[BinGrid, ...]) -> dict[str, TableSection]:
     table_sections = sections(layout, run.plan.link, imported=run.plan.source is not None)
     return {part.grid.pairing: part for part in table_sections}
 
@@ -66,7 +66,7 @@ def test_each_printed_mean_of_the_lab_report_is_reproduced_to_the_last_digit(
     mean_place: tuple[str, TableColumn],
     mean: str,
     parts: dict[str, TableSection],
-    layout: Layout,
+    layout: tuple[BinGrid, ...],
 ) -> None:
     pairing, column = mean_place
     assert place(parts[pairing].tables[0], "mean", column)[0] == mean
@@ -74,7 +74,7 @@ def test_each_printed_mean_of_the_lab_report_is_reproduced_to_the_last_digit(
 
 
 def test_udp_between_two_windows_hosts_is_blank_with_a_reason_and_never_zero(
-    parts: dict[str, TableSection], layout: Layout
+    parts: dict[str, TableSection], layout: tuple[BinGrid, ...]
 ) -> None:
     table = parts["WW"].tables[0]
     for size in (64, 576, 1500, 64512):
@@ -128,11 +128,11 @@ def test_pairings_are_named_server_first(parts: dict[str, TableSection]) -> None
 
 
 def test_cells_are_not_marked_if_only_clock_ticks_put_them_above_the_wire_ceiling(
-    run: Analysis, layout: Layout, parts: dict[str, TableSection]
+    run: Analysis, layout: tuple[BinGrid, ...], parts: dict[str, TableSection]
 ) -> None:
     above: list[float] = []
     columns: list[tuple[str, TableColumn]] = []
-    for grid in layout.grids:
+    for grid in layout:
         for column in grid.columns:
             ceiling = ceiling_of(column, grid.column(column), run.plan.link)
             assert ceiling is not None
@@ -159,7 +159,7 @@ def test_wire_ceilings_are_those_of_the_link_and_a_footnote_states_unknown_tcp_o
 
 
 def test_charts_of_the_lab_report_show_the_printed_figures_and_leave_gaps_open(
-    run: Analysis, layout: Layout
+    run: Analysis, layout: tuple[BinGrid, ...]
 ) -> None:
     charts, left_out = charts_of(layout, run.plan.link)
     assert (len(charts), left_out) == (10, 0)
@@ -175,7 +175,7 @@ def test_charts_of_the_lab_report_show_the_printed_figures_and_leave_gaps_open(
 
 
 def test_the_committed_lab_report_page_has_all_printed_means_and_its_folder_all_charts(
-    run: Analysis, layout: Layout
+    run: Analysis, layout: tuple[BinGrid, ...]
 ) -> None:
     page = (FOLDER / "index.html").read_text("utf-8")
     assert [mean for mean in MEASURED.values() if mean not in page] == []

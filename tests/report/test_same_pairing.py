@@ -38,7 +38,7 @@ def shape(run: Analysis) -> dict[str, object]:
     return {
         "parts": [part.name for part in report.parts],
         "charts": [len(part.charts) for part in report.parts],
-        "grids": [(len(grid.rows), grid.columns) for grid in report.layout.grids],
+        "grids": [(len(grid.rows), grid.columns) for grid in report.layout],
         "figures": [[place.text for line in t.lines for place in line.places] for t in tables],
         "findings": [str(finding.kind) for finding in run.findings],
     }

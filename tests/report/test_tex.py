@@ -29,11 +29,11 @@ from netlab.report.tables.elements import (
     grid_table,
     throughput_cell,
 )
-from netlab.report.write.latex import LatexWords, document, latex_prose
+from netlab.report.write.latex import document, latex_prose
 from netlab.results.layout import TableColumn
 
 HOSTILE = "\\input{/etc/passwd} $x^2_{1}$ 50% & #1 ~ [a] *b* \"q\" <|> `` '' --- ?` !`"
-GERMAN = LatexWords("de", decimal_marker=",", table="Tabelle", figure="Abbildung")
+GERMAN = wording_in("de")
 OTHER_SCRIPTS = "网络 Käse Čapek Ωμέγα 🐞 ½ \x1b[31m é\u0301 ﬀ"
 
 
@@ -78,7 +78,7 @@ def test_german_figures_in_latex_have_no_group_separators_and_a_decimal_comma() 
     sheet = Table(
         "sizes", "frame", ("frames/s",), (TableLine("64", (TableCell("1.488.095,5", 1488095.5),)),)
     )
-    tex = document("Lauf", [], [part(sheet)], words=GERMAN)
+    tex = document("Lauf", [], [part(sheet)], wording=GERMAN)
     assert "64 & 1488095.5 \\\\" in tex
     assert "output-decimal-marker={{{,}}}" in tex
     assert "S[table-format=7.1]" in tex

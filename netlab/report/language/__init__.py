@@ -11,7 +11,7 @@ from typing import TypeVar
 from netlab.errors import UsageError
 
 FOLDER = Path(__file__).parent
-_Element = TypeVar("_Element")
+Element = TypeVar("Element")
 
 
 class Wording:
@@ -34,7 +34,7 @@ class Wording:
         """A text of a template of the page, in the form for this number."""
         return singular if number == 1 else plural
 
-    def of(self, element: _Element) -> _Element:
+    def of(self, element: Element) -> Element:
         """An element of the report (a table, a chart, a section) as the report writes it."""
         return element
 

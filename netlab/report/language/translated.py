@@ -13,7 +13,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from netlab.messages import Message
-from netlab.report.language import Wording
+from netlab.report.language import Element, Wording
 from netlab.report.tables.elements import Chart, GridTable, HeatMap, Strip
 from netlab.results.layout import BinGrid
 from netlab.trial.record import FLOWS
@@ -26,7 +26,6 @@ _FIGURE = re.compile(r"([-−+±]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)((?:/s)?(?: [
 
 _NO_TEXTS = frozenset({"name", "cell", "points", "half_widths", "values", "inside"})
 """Fields of a report's elements that have a name of a file, an anchor, a key or many numbers."""
-_Element = TypeVar("_Element")
 _Data = TypeVar("_Data", bound="DataclassInstance")
 _BRACES = re.compile(r"\{\w+\}")
 
@@ -83,9 +82,9 @@ class Translated(Wording):
             return self._catalogue.ngettext(singular, plural, number)
         return super().ngettext(singular, plural, number)
 
-    def of(self, element: _Element) -> _Element:
+    def of(self, element: Element) -> Element:
         """An element in this language: all of its texts, and the format of its figures."""
-        worded: _Element = self._in_field(element)
+        worded: Element = self._in_field(element)
         return worded
 
     def _worded(self, element: _Data) -> _Data:

@@ -14,20 +14,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netlab.ethernet import Link
 from netlab.findings.analysis import Analysis
 from netlab.kinds.latency_under_load.phases import short
 from netlab.messages import Message, _, joined
-from netlab.report.first_picture import FirstPicture
+from netlab.report.first_picture import effects_pictures, pictures
 from netlab.report.language import Wording
 from netlab.report.page import coverage
 from netlab.report.page.cell_data import cells_of, packed, script_json
 from netlab.report.page.coverage import environment
 from netlab.report.page.first import downloads, overridden, strip
 from netlab.report.page.small_charts import findings_by_cell
-from netlab.report.sections import FirstLines
 from netlab.report.sections.effects import NAME as EFFECTS
 from netlab.report.tables.elements import (
     AnswerLine,
@@ -37,7 +36,6 @@ from netlab.report.tables.elements import (
     HeatMap,
     Part,
     Strip,
-    Table,
 )
 from netlab.report.tables.tables import TableSection
 from netlab.report.text.summary import leading, sentences_of
@@ -45,6 +43,9 @@ from netlab.results.labels import link_words
 from netlab.results.run import Run
 from netlab.trial.record import STATUSES, Record, Status
 from netlab.version import VERSION
+
+if TYPE_CHECKING:
+    from netlab.report import Report
 
 HERE = Path(__file__).parent
 _KEPT = frozenset({"journal.jsonl", "matrix.yaml"})
@@ -70,8 +71,7 @@ INVENTORY = "HOSTS.yaml"
 class Contents:
     """The contents of a page."""
 
-    run: Analysis
-    records: tuple[Record, ...]
+    report: Report
     overviews: tuple[GridTable, ...]
     sections: tuple[TableSection, ...]
     parts: tuple[Part, ...]
@@ -82,15 +82,7 @@ class Contents:
     """Number of diagrams that were not drawn because there would be too many."""
     cells: Callable[[], str]
     """Returns the data of all cells for the script, see ``cells_json``. Called last."""
-    lines: FirstLines
-    answer_tables: tuple[Table, ...]
-    """The tables of the answer, in the page's language."""
-    pictures: tuple[FirstPicture, ...]
-    effects: tuple[FirstPicture, ...]
-    """The pictures of the section on what matters."""
     files: frozenset[str]
-    to_run: str = ""
-    """Address of the run folder from the page: empty, or ``../``."""
 
 
 def cells_json(run: Analysis, records: Sequence[Record], wording: Wording) -> str:
@@ -98,9 +90,9 @@ def cells_json(run: Analysis, records: Sequence[Record], wording: Wording) -> st
     return script_json(packed(cells_of(run, records, findings_by_cell(run)), wording))
 
 
-def page(contents: Contents, wording: Wording) -> str:
+def page(contents: Contents) -> str:
     """The page as HTML with places for its drawings; all text is escaped."""
-    run = contents.run
+    run, wording = contents.report.run, contents.report.wording
     hosts = coverage.hosts(run)
     charts = packed_charts(contents.charts)
     # Without charts the page needs no library that draws them.
@@ -142,7 +134,8 @@ def _text(name: str) -> str:
 
 def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str, Any]:
     """Template values for the top of the page: lines with their link targets, pictures, facts."""
-    run, lines = contents.run, contents.lines
+    report, run, answer = contents.report, contents.report.run, contents.report.answer
+    to_run = "../" if report.below else ""  # the address of the run folder from the page
     sections = {part.name for part in contents.parts}
     grids = {
         record.cell: f"pairing-{number}"
@@ -150,34 +143,34 @@ def _first(contents: Contents, hosts: Sequence[coverage.HostFacts]) -> dict[str,
         for record in section.grid.records
     }
 
-    def target(answer: AnswerLine) -> dict[str, str]:
+    def target(line: AnswerLine) -> dict[str, str]:
         """Key of the line's main cell, and anchor of a section; empty if none."""
-        cell = answer.cells[0] if answer.cells else ""
-        section = answer.section if answer.section in sections else grids.get(cell, "")
+        cell = line.cells[0] if line.cells else ""
+        section = line.section if line.section in sections else grids.get(cell, "")
         section = section or next((name for name in sections if name in _OTHERWISE), "")
-        if section == answer.section and answer.table:
-            section = f"{section}-{answer.table}"
+        if section == line.section and line.table:
+            section = f"{section}-{line.table}"
         return {"cell": cell, "section": section}
 
     return {
-        "answers": [(line, target(line)) for line in lines.answer.verdicts],
-        "answer_tables": contents.answer_tables,
-        "matters": [(line, target(line)) for line in lines.answer.matters],
-        "pictures_of": {EFFECTS: contents.effects},
-        "advices": lines.answer.advices,
-        "compared": [(line, target(line)) for line in lines.comparisons],
-        "warnings": [(line, target(line)) for line in lines.answer.warnings],
-        "first_pictures": contents.pictures,
-        "facts": strip(run, contents.records, hosts),
+        "answers": [(line, target(line)) for line in answer.verdicts],
+        "answer_tables": report.answer_sheets,
+        "matters": [(line, target(line)) for line in answer.matters],
+        "pictures_of": {EFFECTS: effects_pictures(run.effects)},
+        "advices": answer.advices,
+        "compared": [(line, target(line)) for line in report.compared],
+        "warnings": [(line, target(line)) for line in answer.warnings],
+        "first_pictures": pictures(answer, report.judged),
+        "facts": strip(run, run.trials, hosts),
         "overrides": overridden(run),
-        "downloads": downloads(run, contents.files, contents.to_run),
-        "kept": {contents.to_run + name for name in _KEPT},
+        "downloads": downloads(run, contents.files, to_run),
+        "kept": {to_run + name for name in _KEPT},
     }
 
 
 def _sentences(contents: Contents) -> dict[str, Any]:
     """Template values: sentences, settings, and numbers of trials by status."""
-    run, records = contents.run, contents.records
+    run, records = contents.report.run, contents.report.run.trials
     return {
         "plan": run.plan,
         "leading": leading(run),
@@ -197,7 +190,7 @@ def _sentences(contents: Contents) -> dict[str, Any]:
 
 def _tables_and_charts(contents: Contents) -> dict[str, Any]:
     """Template values: tables, charts, and the data of the cells."""
-    run = contents.run
+    run = contents.report.run
     charts = {chart.name: (number, chart) for number, chart in enumerate(contents.charts)}
     of_parts = {chart.name for part in contents.parts for chart in part.charts}
     of_streams = [

@@ -1,4 +1,4 @@
-"""The sections of the page, and the lines at its top: a table says what each topic has."""
+"""The sections of the page: a table says what each topic has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from netlab.findings.analysis import Analysis
 from netlab.kinds import KINDS
 from netlab.messages import _, joined, sentence_case
-from netlab.report.answer import RunAnswer
 from netlab.report.sections import (
     comparisons,
     effects,
@@ -22,8 +21,7 @@ from netlab.report.sections import (
     throughput_search,
     trial_times,
 )
-from netlab.report.sections.comparisons import JudgedComparisons
-from netlab.report.tables.elements import AnswerLine, Part, table
+from netlab.report.tables.elements import Part, table
 from netlab.results.layout import meshed
 from netlab.results.quantities import names_of
 from netlab.trial.figures import FigureColumn, Trials, in_unit, mean_of_all, trials_shown
@@ -112,19 +110,3 @@ def parts_of(run: Analysis, records: Sequence[Record]) -> tuple[Part, ...]:
     """The sections for which the run has content. An imported run of streams may have none."""
     every = (part for topic in TOPICS for part in topic.parts(run, topic.records_of(records)))
     return tuple(part for part in every if part is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class FirstLines:
-    """What the report has first."""
-
-    answer: RunAnswer
-    comparisons: tuple[AnswerLine, ...]
-    """Of the comparisons that the matrix requests."""
-    judged: JudgedComparisons
-
-
-def first_lines(answer: RunAnswer, run: Analysis, records: Sequence[Record]) -> FirstLines:
-    """The answer, and the comparisons of the run; without lines for an empty run."""
-    verdicts = comparisons.judged_of(run.plan.matrix_text, records)
-    return FirstLines(answer, comparisons.answers(verdicts), verdicts)

@@ -30,7 +30,7 @@ def loss_and_cpu(records: Sequence[Record]) -> Part | None:
 
     A group has the cells of one column of a table of throughput.
     """
-    grids = lay_out(tabled(records)).grids
+    grids = lay_out(tabled(records))
     rows = [
         (joined(" ", [grid.title, column.words]), "", (grid, column))
         for grid in grids

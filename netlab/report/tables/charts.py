@@ -19,7 +19,7 @@ from netlab.messages import _, joined
 from netlab.report.tables.elements import Chart, ChartPanel, Curve
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import setting_name, setting_value
-from netlab.results.layout import Bin, BinGrid, Layout, LevelValue, TableColumn, of_pairing
+from netlab.results.layout import Bin, BinGrid, LevelValue, TableColumn, of_pairing
 from netlab.stats import MIN_TRIALS, interval, mean
 from netlab.trial.record import FLOWS
 
@@ -34,7 +34,7 @@ _EVEN_STEPS = 3
 """Rows whose steps differ by more than this factor are spaced evenly, not at their values."""
 
 
-def charts(layout: Layout, link: Link | None) -> tuple[tuple[Chart, ...], int]:
+def charts(layout: Sequence[BinGrid], link: Link | None) -> tuple[tuple[Chart, ...], int]:
     """(at most ``MAX_CHARTS`` diagrams of a run, number of diagrams that are left out).
 
     The first charts show mean throughput over message size, for each combination of settings and
@@ -51,12 +51,12 @@ def charts(layout: Layout, link: Link | None) -> tuple[tuple[Chart, ...], int]:
     return tuple(by_name.values())[:MAX_CHARTS], max(0, len(by_name) - MAX_CHARTS)
 
 
-def _all(layout: Layout, link: Link | None) -> Iterator[Chart]:
+def _all(layout: Sequence[BinGrid], link: Link | None) -> Iterator[Chart]:
     groups = [
-        [grid for grid in layout.grids if grid.conditions == conditions]
-        for conditions in dict.fromkeys(grid.conditions for grid in layout.grids)
+        [grid for grid in layout if grid.conditions == conditions]
+        for conditions in dict.fromkeys(grid.conditions for grid in layout)
     ]
-    pairings = list(dict.fromkeys(grid.pairing for grid in layout.grids))
+    pairings = list(dict.fromkeys(grid.pairing for grid in layout))
     columns_of = [sorted({column for grid in grids for column in grid.columns}) for grids in groups]
     for grids, columns in zip(groups, columns_of, strict=True):
         for _protocol, of_protocol in groupby(columns, attrgetter("protocol")):

@@ -25,7 +25,7 @@ from netlab.report.tables.elements import (
 )
 from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import figure, setting_name, setting_value, systems
-from netlab.results.layout import Bin, BinGrid, Layout, TableColumn, of_pairing
+from netlab.results.layout import Bin, BinGrid, TableColumn, of_pairing
 from netlab.stats import MIN_TRIALS, interval, mean, median
 from netlab.trial.figures import FEW_TRIALS
 from netlab.trial.record import grouped
@@ -47,10 +47,12 @@ class TableSection:
     tables: tuple[GridTable, ...]
 
 
-def sections(layout: Layout, link: Link | None, *, imported: bool) -> tuple[TableSection, ...]:
+def sections(
+    layout: Sequence[BinGrid], link: Link | None, *, imported: bool
+) -> tuple[TableSection, ...]:
     """The tables of each pairing: throughput, then loss and intervals if there are any."""
     made = []
-    for grid in layout.grids:
+    for grid in layout:
         tables: list[GridTable | None] = []
         for columns in _parts(grid.columns):
             narrow = _with_columns(grid, columns)
@@ -61,7 +63,7 @@ def sections(layout: Layout, link: Link | None, *, imported: bool) -> tuple[Tabl
     return tuple(made)
 
 
-def overviews(layout: Layout, link: Link | None = None) -> tuple[GridTable, ...]:
+def overviews(layout: Sequence[BinGrid], link: Link | None = None) -> tuple[GridTable, ...]:
     """The means of all pairings, each with the number of its cells. There is no mean over pairings.
 
     With a ``link``, the share of the wire ceiling is given next to each mean.
@@ -70,7 +72,7 @@ def overviews(layout: Layout, link: Link | None = None) -> tuple[GridTable, ...]
     differ in their columns. For example, with ``direction: both`` each direction has a column.
     """
     alike: dict[tuple[TableColumn, ...], list[BinGrid]] = {}
-    for grids in grouped(layout.grids, lambda grid: grid.conditions).values():
+    for grids in grouped(layout, lambda grid: grid.conditions).values():
         columns = tuple(sorted({column for grid in grids for column in grid.columns}))
         alike.setdefault(columns, []).extend(grids)
     quantity = _("mean throughput, {unit} (number of cells)", unit=MBIT_PER_S)

@@ -321,32 +321,11 @@ class _Grid:
     """Decimal marker in the table's texts."""
 
 
-@dataclass(frozen=True, slots=True)
-class LatexWords:
-    """What depends on the language: decimal marker, and the words before a number."""
-
-    language: str = "en"
-    """Code of the language, as in BCP 47."""
-    decimal_marker: str = "."
-    table: str = "Table"
-    figure: str = "Figure"
-
-
-def words_of(wording: Wording) -> LatexWords:
-    """What depends on the language of ``wording``."""
-    return LatexWords(
-        language=wording.language.replace("_", "-"),
-        decimal_marker=wording.decimal_marker,
-        table=wording.table,
-        figure=wording.text(_("Figure")),
-    )
-
-
 def document(
     title: str,
     tables: Iterable[Table],
     parts: Iterable[Part] = (),
-    words: LatexWords | None = None,
+    wording: Wording | None = None,
     *,
     first: Iterable[tuple[str, Sequence[str]]] = (),
     overviews: Iterable[Table] = (),
@@ -355,8 +334,8 @@ def document(
     """The first lists of sentences, all tables, the tables (sheets) of all parts, and the charts,
     under the run's title, in the order of ``text.markdown``.
     """
-    words = words or LatexWords()
-    marker = words.decimal_marker
+    wording = wording or Wording()
+    marker, code = wording.decimal_marker, wording.language.replace("_", "-")
 
     def blocks_of(sheets: Iterable[Table]) -> list[str]:
         return [_block(sheet, marker) for sheet in sheets]
@@ -365,9 +344,9 @@ def document(
         # siunitx removes two pairs of braces; without a third pair, LaTeX adds a space after a
         # comma.
         "marker": marker if marker == "." else "{{" + marker + "}}",
-        "table": latex_text(words.table),
-        "figure": latex_text(words.figure),
-        "babel": _BABEL % {"code": code} if (code := words.language) != "en" else "",
+        "table": latex_text(wording.table),
+        "figure": latex_text(wording.text(_("Figure"))),
+        "babel": _BABEL % {"code": code} if code != "en" else "",
     }
     blocks = [preamble, rf"\section*{{{latex_prose(title, marker)}}}" + "\n"]
     for heading, sentences in first:

@@ -21,7 +21,6 @@ from netlab.report import Report
 from netlab.report.answer import MOST_ROWS, MOST_WARNINGS, MOST_WORDS, RunAnswer, answer_of
 from netlab.report.first_picture import pictures
 from netlab.report.language import Wording, wording_in
-from netlab.report.sections import FirstLines
 from netlab.stats import interval, mean
 from netlab.store.plan import PlannedCell
 
@@ -99,12 +98,12 @@ def test_the_lines_of_an_answer_lead_to_cells_of_the_run(name: str) -> None:
     assert all(line.cells and line.section for line in answer(name).verdicts)
 
 
-def lines_of(name: str) -> FirstLines:
-    return Report(recorded(name), Wording()).first_lines
+def report_of(name: str) -> Report:
+    return Report(recorded(name), Wording())
 
 
 def test_a_comparison_on_the_first_screen_counts_the_cells_that_differ() -> None:
-    woken, checksum = lines_of("udp-mirror-lab-unshaped").comparisons
+    woken, checksum = report_of("udp-mirror-lab-unshaped").compared
     assert woken.sentence == (
         "A mirror that never sleeps, against one that is woken: mean round trip 26 to 33 % shorter "
         "in 3 of 4 pairs of cells; mean time in the mirror’s stack 65 to 69 % shorter in 4 of 4 "
@@ -114,12 +113,12 @@ def test_a_comparison_on_the_first_screen_counts_the_cells_that_differ() -> None
 
 
 def test_the_first_lines_of_the_recorded_run_of_three_engines_state_each_fact_once() -> None:
-    lines = lines_of("engines-lab")
-    assert [line.sentence for line in lines.comparisons] == [
+    report = report_of("engines-lab")
+    assert [line.sentence for line in report.compared] == [
         "No significant difference in any pair of cells: iperf3 against netprobe (throughput, 14 "
         "pairs); netperf against netprobe (throughput, 14 pairs; mean round trip, 4 pairs)"
     ]
-    assert [str(line.sentence)[:33] for line in lines.answer.warnings] == [
+    assert [str(line.sentence)[:33] for line in report.answer.warnings] == [
         "LL TCP 1448: round trips took 123",
         "LL UDP 1472: the figure of netper",
         "LL: 9 of 150 trials took 1.02 s t",

@@ -109,7 +109,7 @@ def test_a_comparison_of_congestion_controls_has_the_increase_with_its_interval(
     make: Make,
 ) -> None:
     report = Report(two_controls(make), Wording())
-    (line,) = report.first_lines.comparisons
+    (line,) = report.compared
     assert "increase of the round trip under load 90 % smaller (−90" in line.sentence
     (sheet,) = next(part for part in report.parts if part.name == "comparisons").sheets
     increase = sheet.lines[0]
@@ -119,14 +119,14 @@ def test_a_comparison_of_congestion_controls_has_the_increase_with_its_interval(
 
 
 def test_the_pictures_show_the_rows_of_the_answer_and_the_comparisons(make: Make) -> None:
-    lines = Report(two_controls(make), Wording()).first_lines
-    rows, comparisons = pictures(lines.answer, lines.judged)
+    report = Report(two_controls(make), Wording())
+    rows, comparisons = pictures(report.answer, report.judged)
     assert rows.title == "Increase of the round trip under load; with 95 % intervals"
     for scene in rows.scenes:
         words = [mark.words for mark in scene.marks if mark.tag == "text"]
         assert {"cubic", "bbr", "ms"} <= {*words}
         points = [mark for mark in scene.marks if mark.tag == "circle"]
-        assert [mark.cell for mark in points] == [r.cell for r in lines.answer.tables[0].rows]
+        assert [mark.cell for mark in points] == [r.cell for r in report.answer.tables[0].rows]
     assert comparisons.title == "Comparisons: ratio, 95 % interval"
 
 

@@ -50,7 +50,7 @@ def test_unrecorded_tcp_options_give_the_higher_ceiling_with_a_footnote() -> Non
 
 def test_mss_vlan_tag_and_ip_version_change_the_wire_ceiling() -> None:
     def ceiling(link: Link, flow: dict[str, Any], **settings: Any) -> float:
-        grid = lay_out((reading(flow={"tcp_timestamps": True, **flow}, **settings),)).grids[0]
+        grid = lay_out((reading(flow={"tcp_timestamps": True, **flow}, **settings),))[0]
         column = TableColumn("TCP", 64)
         ceiling = ceiling_of(column, grid.column(column), link)
         assert ceiling is not None
