@@ -171,11 +171,6 @@ class CellHistory:
         return course_of(self.figures)
 
     @property
-    def can_change(self) -> bool:
-        """Whether there are enough figures for a change point."""
-        return sum(figure is not None for figure in self.figures) >= 2 * LEAST_RUNS
-
-    @property
     def recent(self) -> ChangePoint | None:
         """The last change point, if it is in the last runs."""
         points = self.course.change_points

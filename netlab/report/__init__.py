@@ -124,7 +124,7 @@ class Report:
     @cached_property
     def answer_sheets(self) -> tuple[Table, ...]:
         """The tables of the answer in the report's language, with all their columns."""
-        return tuple(self.wording.of(shown.sheet) for shown in self.answer.tables)
+        return tuple(self.wording.of(shown.sheets[0]) for shown in self.answer.tables)
 
     def write(self, *, reload_s: int | None = None) -> Path:
         """Write the tables (.md, .tex, .csv), the charts (.svg, .png, .pdf) and index.html.

@@ -167,13 +167,10 @@ class AnswerTable:
         return self.quantity != _RATE and all(place.mean.is_integer() for place in cells)
 
     @cached_property
-    def sheet(self) -> Table:
-        """The table for every writer; without columns that would be empty in all rows."""
-        return self.sheets[0]
-
-    @cached_property
     def sheets(self) -> tuple[Table, ...]:
-        """The table, and narrower ones: without CPU time, also without the numbers of trials."""
+        """The table, without columns that would be empty in all rows; and narrower ones: without
+        CPU time, also without the numbers of trials.
+        """
         has_cpu = any(row.cpu_s_per_gbit for row in self.rows)
         wide = [self._sheet(with_cpu=True, with_n=True)] if has_cpu else []
         return (*wide, *(self._sheet(with_cpu=False, with_n=with_n) for with_n in (True, False)))

@@ -60,7 +60,7 @@ def _opening(history: History) -> Iterator[str]:
         last=last.name,
         last_day=last.started_at.date(),
     )
-    short = [cell for cell in history.cells if not cell.can_change]
+    short = [cell for cell in history.cells if cell.course.count < 2 * LEAST_RUNS]
     changed = [cell for cell in history.cells if cell.course.change_points]
     steady = len(history.cells) - len(short) - len(changed)
     if changed:

@@ -81,6 +81,18 @@ class Bin:
         return tuple(r for r in self.records if r.flow(self.flow).throughput_bit_per_s is None)
 
 
+def lost_share(flows: Iterable[FlowValues]) -> float | None:
+    """The share of the messages sent that was lost, in per cent; ``None`` if none were counted."""
+    counts = [
+        (flow.lost_messages, flow.sent_messages)
+        for flow in flows
+        if flow.lost_messages is not None and flow.sent_messages
+    ]
+    return (
+        100 * sum(lost for lost, _ in counts) / sum(sent for _, sent in counts) if counts else None
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class BinGrid:
     """The bins of one pairing and one combination of the settings that split the tables."""

@@ -47,10 +47,7 @@ def mann_kendall(values: Sequence[float]) -> Trend:
     of a multiset, counted by their inversions). For more values, it is a normal distribution of the
     same variance, with Kendall's correction for continuity.
     """
-    s, ties = kendall_s(values), _ties(values)
-    if len(values) > EXACT_VALUES:
-        return Trend(s, _normal_p(s, _variance(ties)))
-    return Trend(s, _beyond(_chances(ties), s))
+    return seasonal_kendall([values])
 
 
 def seasonal_kendall(seasons: Sequence[Sequence[float]]) -> Trend:

@@ -42,8 +42,8 @@ def unpacked(pieces: tuple[Piece, ...]) -> list[dict[str, Any]]:
     """The cells as the page's script sees them: values by their names again."""
     cells: list[dict[str, Any]] = []
     for piece in pieces:
-        assert piece.first == len(cells)
-        data = json.loads(gzip.decompress(base64.b64decode(piece.data)))
+        assert piece[0] == len(cells)
+        data = json.loads(gzip.decompress(base64.b64decode(piece[1])))
         for cell in data["cells"]:
             for trial in cell["trials"]:
                 if "values" in trial:

@@ -57,13 +57,8 @@ _NOTED = ("socket_buffer_bytes", "interface", "dscp")
 """Settings that are shown also if nothing was requested."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Consecutive cells of the plan as gzipped JSON in base64."""
-
-    first: int
-    """Index of the piece's first cell in the plan, from 0."""
-    data: str
+Piece = tuple[int, str]
+"""Consecutive cells of the plan: index of the first one, from 0, and gzipped JSON in base64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +123,7 @@ def packed(cells: Iterable[CellView], wording: Wording) -> tuple[Piece, ...]:
 
 def script_json(pieces: Iterable[Piece]) -> str:
     """The pieces as JSON for a script element; nothing in the JSON can end the element."""
-    text = _as_json([[piece.first, piece.data] for piece in pieces])
+    text = _as_json([*pieces])
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -136,7 +131,7 @@ def _piece(first: int, texts: Sequence[str], shapes: Iterable[tuple[str, ...]]) 
     names = _as_json([[printable(name) for name in shape] for shape in shapes])
     text = f'{{"shapes":{names},"cells":[{",".join(texts)}]}}'
     # No time stamp, so that the same run gives the same bytes.
-    return Piece(first, base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii"))
+    return first, base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii")
 
 
 def _cell(cell: CellView, shapes: dict[tuple[str, ...], int], say: _Say) -> dict[str, Any]:

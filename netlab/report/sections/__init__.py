@@ -38,10 +38,6 @@ class Topic:
     tests: tuple[str, ...] = ()
     """The kinds of test; empty for all."""
 
-    def records_of(self, records: Sequence[Record]) -> Sequence[Record]:
-        """The records of these kinds of test."""
-        return [r for r in records if r.test in self.tests] if self.tests else records
-
 
 def _imported(run: Analysis) -> bool:
     return run.plan.source is not None
@@ -108,5 +104,8 @@ TOPICS = (
 
 def parts_of(run: Analysis, records: Sequence[Record]) -> tuple[Part, ...]:
     """The sections for which the run has content. An imported run of streams may have none."""
-    every = (part for topic in TOPICS for part in topic.parts(run, topic.records_of(records)))
-    return tuple(part for part in every if part is not None)
+    sections = []
+    for topic in TOPICS:
+        own = [r for r in records if r.test in topic.tests] if topic.tests else records
+        sections += [part for part in topic.parts(run, own) if part is not None]
+    return tuple(sections)

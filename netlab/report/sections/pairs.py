@@ -15,12 +15,13 @@ from operator import itemgetter
 from netlab.compare.align import AlignedPair, judge
 from netlab.ethernet import Link, best_udp_message, ip_version_of
 from netlab.experiment.hosts import is_by_name, labels_of, role_of
+from netlab.findings.rates import offered_bit_per_s
 from netlab.messages import _, counted, joined
 from netlab.report.sections.comparisons import columns_of
 from netlab.report.tables.elements import HeatMap, Part, Table, table
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import figure
-from netlab.results.layout import Bin, TableColumn
+from netlab.results.layout import Bin, TableColumn, lost_share
 from netlab.results.quantities import names_of, quantities_of
 from netlab.stats import mean
 from netlab.stats.mesh import judge_mesh, round_trip_deviations
@@ -369,28 +370,13 @@ def offered_sheet(records: Sequence[Record], names: Mapping[str, str]) -> Table 
     return table(title, _("sender → receiver"), _OFFERED, lines)
 
 
-def _offered(record: Record) -> float | None:
-    """The requested payload rate, in bit/s."""
-    rate, messages = (
-        record.settings.get(name) for name in ("rate_bit_per_s", "message_rate_per_s")
-    )
-    if isinstance(rate, int | float):
-        return float(rate)
-    if isinstance(messages, int | float) and record.message_bytes is not None:
-        return 8.0 * record.message_bytes * messages
-    return None
+def _offered(record: Record) -> float:
+    """The requested payload rate, in bit/s; 0 without one."""
+    return offered_bit_per_s(record.settings, record.message_bytes or 0) or 0.0
 
 
 def _lost_share(trials: Trials) -> float | None:
-    """The share of the messages sent that was lost, in per cent."""
-    counts = [
-        (flow.lost_messages, flow.sent_messages)
-        for record in trials
-        for flow in record.flows.values()
-        if flow.lost_messages is not None and flow.sent_messages
-    ]
-    losses, messages = (sum(side) for side in zip(*counts, strict=True)) if counts else (0, 0)
-    return 100 * (losses / messages) if messages else None
+    return lost_share(flow for trial in trials for flow in trial.flows.values())
 
 
 def _received(trials: Trials) -> Shown:
@@ -413,7 +399,7 @@ def _or_why(of: Callable[[Trials], float | None]) -> ShownOf[Trials]:
 # fmt: off
 _OFFERED: Sequence[FigureColumn[Trials]] = (
     FigureColumn(_("offered, {unit}", unit="Mbit/s"),
-        lambda trials: (_offered(trials[0]) or 0) / 1e6, "Mbit/s"),
+        lambda trials: _offered(trials[0]) / 1e6, "Mbit/s"),
     FigureColumn(_("sent, {unit}", unit="Mbit/s"), _or_why(known("sent_bit_per_s", 1e-6)),
         "Mbit/s"),
     FigureColumn(_("received, {unit}", unit="Mbit/s"), _received, "Mbit/s"),

@@ -10,7 +10,7 @@ from itertools import product
 from netlab.messages import _, counted, joined
 from netlab.report.tables.charts import in_panels
 from netlab.report.tables.elements import Chart, Curve, Part, table
-from netlab.results.layout import BinGrid, TableColumn, lay_out, tabled
+from netlab.results.layout import BinGrid, TableColumn, lay_out, lost_share, tabled
 from netlab.stats import mean
 from netlab.trial.figures import WHOLE, FigureColumn, results_of
 from netlab.trial.record import FLOWS, Record, grouped, server_sends
@@ -153,10 +153,7 @@ def _load_lines(
 
 
 def _lost(flow: str, record: Record) -> float | None:
-    """The share of the messages sent that was lost, in per cent."""
-    counts = record.flow(flow)
-    lost, sent = counts.lost_messages, counts.sent_messages
-    return None if lost is None or not sent else 100 * lost / sent
+    return lost_share([record.flow(flow)])
 
 
 def _cpu(end: str, flow: str, record: Record) -> float | None:

@@ -25,7 +25,7 @@ from netlab.report.tables.elements import (
 )
 from netlab.results.ceilings import Ceiling, ceiling_of
 from netlab.results.labels import figure, setting_name, setting_value, systems
-from netlab.results.layout import Bin, BinGrid, TableColumn, of_pairing
+from netlab.results.layout import Bin, BinGrid, TableColumn, lost_share, of_pairing
 from netlab.stats import MIN_TRIALS, interval, mean, median
 from netlab.trial.figures import FEW_TRIALS
 from netlab.trial.record import grouped
@@ -207,18 +207,12 @@ def _lost(grid: BinGrid) -> GridTable | None:
     notes = Notes()
 
     def entry(place: Bin, _column: TableColumn) -> TableCell:
-        counts = [
-            (flow.lost_messages, flow.sent_messages)
-            for flow in place.flows
-            if flow.lost_messages is not None and flow.sent_messages
-        ]
-        losses, messages = (sum(side) for side in zip(*counts, strict=True)) if counts else (0, 0)
-        uncounted = [_("not counted.")] if place.flows and not counts else []
+        share = lost_share(place.flows)
+        uncounted = [_("not counted.")] if place.flows and share is None else []
         letters = notes([*_why(place), *uncounted])
-        if not messages:
-            return TableCell(notes=letters, n=len(counts))
-        share = 100 * losses / messages
-        return TableCell(figure(share), share, "%", letters, n=len(counts))
+        if share is None:
+            return TableCell(notes=letters)
+        return TableCell(figure(share), share, "%", letters)
 
     narrow = _with_columns(grid, columns)
     rows = _body(narrow, "%", notes, entry)
