@@ -18,6 +18,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netlab.errors import MatrixError
 from netlab.messages import _, counted
 from netlab.report.language import Wording, wording_in
 
@@ -102,10 +103,13 @@ class Report:
 
     @cached_property
     def judged(self) -> JudgedComparisons:
-        """The comparisons that the matrix requests."""
+        """The comparisons that the matrix requests; empty if the matrix cannot be read."""
         from netlab.report.sections.comparisons import judged_of
 
-        return judged_of(self.run.plan.matrix_text, self.run.trials)
+        try:
+            return judged_of(self.run.plan.matrix_text, self.run.trials)
+        except MatrixError:
+            return ()
 
     @cached_property
     def compared(self) -> tuple[AnswerLine, ...]:
@@ -153,7 +157,7 @@ class Report:
             # The findings are computed while others draw, but before the fork, which inherits them.
             very_many = len(run.plan.cells) >= _VERY_MANY_CELLS and bool(run.findings)
             cells = stack.enter_context(
-                forked_text(lambda: cells_json(run, run.trials, worded), worth_it=very_many)
+                forked_text(lambda: cells_json(run, worded), worth_it=very_many)
             )
             means = overviews(self.layout, link)
             tabled = sections(self.layout, link, imported=run.plan.source is not None)

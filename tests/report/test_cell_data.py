@@ -25,7 +25,7 @@ from made_readings import (
 from netlab.findings.analysis import Analysis, load
 from netlab.kinds.latency_under_load.phases import interval_rates
 from netlab.report.language import Wording
-from netlab.report.page.cell_data import PIECE_CHARACTERS, Piece, cells_of, packed, script_json
+from netlab.report.page.cell_data import PIECE_CHARACTERS, Piece, ceilings_of, packed, script_json
 from netlab.report.page.small_charts import MAX_LINES, CellFinding, findings_by_cell, small_charts
 from netlab.store.plan import PlannedCell
 
@@ -35,7 +35,7 @@ LIMITS = FIXTURES / "limits-linux"
 def pieces_of(
     run: Analysis, findings: dict[str, tuple[CellFinding, ...]] | None = None
 ) -> tuple[Piece, ...]:
-    return packed(cells_of(run, run.trials, findings or {}), Wording())
+    return packed(run, findings or {}, Wording())
 
 
 def unpacked(pieces: tuple[Piece, ...]) -> list[dict[str, Any]]:
@@ -238,9 +238,8 @@ def test_a_cell_of_a_kind_of_test_that_this_netlab_does_not_know_is_shown_withou
 ) -> None:
     cell = PlannedCell("a", "LL", "of_tomorrow", {"message_bytes": 64})
     run = make(plan_of([cell], 1), [result(cell, 1, {"throughput_bit_per_s": 9e6})])
-    (shown,) = cells_of(run, run.trials, {})
-    assert shown.records
-    assert shown.ceilings == {}
+    assert unpacked(pieces_of(run))[0]["trials"]
+    assert ceilings_of(run.trials, run.plan.link) == {}
 
 
 def test_a_throughput_search_chart_shows_every_rate_tried_by_its_verdict(make: Make) -> None:

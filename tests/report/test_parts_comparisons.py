@@ -24,7 +24,7 @@ from netlab.trial.record import Record
 
 def compare(run: Analysis, **sides: Any) -> Part:
     comparison = Comparison("asked", **sides)
-    part = comparisons.part(run.trials, [comparison])
+    part = comparisons.part(comparisons.judged(run.trials, [comparison]))
     assert part is not None
     return part
 

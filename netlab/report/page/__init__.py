@@ -23,7 +23,7 @@ from netlab.messages import Message, _, joined
 from netlab.report.first_picture import effects_pictures, pictures
 from netlab.report.language import Wording
 from netlab.report.page import coverage
-from netlab.report.page.cell_data import cells_of, packed, script_json
+from netlab.report.page.cell_data import packed, script_json
 from netlab.report.page.coverage import environment
 from netlab.report.page.first import downloads, overridden, strip
 from netlab.report.page.small_charts import findings_by_cell
@@ -85,9 +85,9 @@ class Contents:
     files: frozenset[str]
 
 
-def cells_json(run: Analysis, records: Sequence[Record], wording: Wording) -> str:
+def cells_json(run: Analysis, wording: Wording) -> str:
     """All cells of a run with their records and findings, packed as JSON for the page's script."""
-    return script_json(packed(cells_of(run, records, findings_by_cell(run)), wording))
+    return script_json(packed(run, findings_by_cell(run), wording))
 
 
 def page(contents: Contents) -> str:

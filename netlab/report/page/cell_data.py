@@ -16,6 +16,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+from netlab.ethernet import Link
 from netlab.kinds import KINDS
 from netlab.messages import Message, _, counted, joined
 from netlab.report.language import Wording
@@ -61,45 +62,26 @@ Piece = tuple[int, str]
 """Consecutive cells of the plan: index of the first one, from 0, and gzipped JSON in base64."""
 
 
-@dataclass(frozen=True, slots=True)
-class CellView:
-    """One cell of the plan with its trials and findings."""
-
-    key: str
-    name: str
-    records: tuple[Record, ...]
-    ceilings: Mapping[str, float]
-    """Flow → its wire ceiling, bit/s; only known ceilings."""
-    findings: tuple[CellFinding, ...]
-
-
-def cells_of(
-    run: Run, records: Sequence[Record], findings: Mapping[str, Sequence[CellFinding]]
-) -> Iterator[CellView]:
-    """The cells of a run in the plan's order; ``findings`` maps a cell's key to its findings."""
-    names = names_of(records)
-    groups = by_cell(records)
-    for cell in run.plan.cells:
-        trials = tuple(groups.get(cell.key, ()))
-        ceilings = {}
-        for flow in FLOWS:
-            streams = tuple(r for r in trials if r.test in _WITH_STREAMS and flow in r.flows)
-            if streams and streams[0].message_bytes is not None:
-                column = TableColumn(streams[0].protocol, streams[0].message_bytes, flow)
-                ceiling = ceiling_of(column, [Bin(streams, flow)], run.plan.link)
-                if ceiling is not None:
-                    ceilings[flow] = ceiling.highest_bit_per_s
-        yield CellView(
-            key=cell.key,
-            name=joined(": ", [cell.pairing, names.get(cell.key, cell.key)]),
-            records=trials,
-            ceilings=ceilings,
-            findings=tuple(findings.get(cell.key, ())),
-        )
+def ceilings_of(trials: Sequence[Record], link: Link | None) -> dict[str, float]:
+    """Flow → the wire ceiling of a cell's streams, bit/s; only known ceilings."""
+    ceilings = {}
+    for flow in FLOWS:
+        streams = tuple(r for r in trials if r.test in _WITH_STREAMS and flow in r.flows)
+        if streams and streams[0].message_bytes is not None:
+            column = TableColumn(streams[0].protocol, streams[0].message_bytes, flow)
+            ceiling = ceiling_of(column, [Bin(streams, flow)], link)
+            if ceiling is not None:
+                ceilings[flow] = ceiling.highest_bit_per_s
+    return ceilings
 
 
-def packed(cells: Iterable[CellView], wording: Wording) -> tuple[Piece, ...]:
-    """All cells in order, in the language of ``wording``; the same cells give the same bytes."""
+def packed(
+    run: Run, findings: Mapping[str, Sequence[CellFinding]], wording: Wording
+) -> tuple[Piece, ...]:
+    """The cells of a run in the plan's order, in the language of ``wording``; the same cells give
+    the same bytes. ``findings`` maps a cell's key to its findings.
+    """
+    names, groups = names_of(run.trials), by_cell(run.trials)
 
     def say(words: str) -> str:
         return printable(wording.text(words))
@@ -110,8 +92,11 @@ def packed(cells: Iterable[CellView], wording: Wording) -> tuple[Piece, ...]:
     first = characters = 0
     # Compression releases the interpreter lock, so this thread prepares the next piece meanwhile.
     with ThreadPoolExecutor(1) as packing:
-        for index, cell in enumerate(cells):
-            texts.append(_as_json(_cell(cell, shapes, say)))
+        for index, cell in enumerate(run.plan.cells):
+            trials, own = groups.get(cell.key, []), findings.get(cell.key, ())
+            data = _cell(trials, own, ceilings_of(trials, run.plan.link), shapes, say)
+            name = joined(": ", [cell.pairing, names.get(cell.key, cell.key)])
+            texts.append(_as_json({"key": printable(cell.key), "name": say(name), **data}))
             characters += len(texts[-1])
             if characters >= PIECE_CHARACTERS:
                 pieces.append(packing.submit(_piece, first, texts, shapes))
@@ -134,15 +119,19 @@ def _piece(first: int, texts: Sequence[str], shapes: Iterable[tuple[str, ...]]) 
     return first, base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode("ascii")
 
 
-def _cell(cell: CellView, shapes: dict[tuple[str, ...], int], say: _Say) -> dict[str, Any]:
-    ok = [record for record in cell.records if record.status is Status.OK]
-    marks = {flow: marks_of(ok[: small_charts.MAX_LINES], flow, cell.findings) for flow in FLOWS}
-    charts = small_charts.small_charts(ok, cell.ceilings, marks, levels_of(cell.findings))
-    settings = cell.records[0].settings if cell.records else {}
-    quantities = tuple(dict.fromkeys(q for r in cell.records for q in quantities_of(r)))
+def _cell(
+    trials: Sequence[Record],
+    findings: Sequence[CellFinding],
+    ceilings: Mapping[str, float],
+    shapes: dict[tuple[str, ...], int],
+    say: _Say,
+) -> dict[str, Any]:
+    ok = [record for record in trials if record.status is Status.OK]
+    marks = {flow: marks_of(ok[: small_charts.MAX_LINES], flow, findings) for flow in FLOWS}
+    charts = small_charts.small_charts(ok, ceilings, marks, levels_of(findings))
+    settings = trials[0].settings if trials else {}
+    quantities = tuple(dict.fromkeys(q for r in trials for q in quantities_of(r)))
     return {
-        "key": printable(cell.key),
-        "name": say(cell.name),
         "settings": [
             [say(setting.name), say(setting.asked), say(setting.effective), setting.differs]
             for setting in effective_settings(settings, [record.values for record in ok])
@@ -155,11 +144,11 @@ def _cell(cell: CellView, shapes: dict[tuple[str, ...], int], say: _Say) -> dict
                 "evidence": [[name, float(f"{v:.6g}")] for name, v in finding.evidence.items()],
                 "trials": finding.trials,
             }
-            for finding in cell.findings
+            for finding in findings
         ],
         "charts": [_chart(chart, say) for chart in charts],
         "figures": [say(joined(", ", [quantity.name, quantity.unit])) for quantity in quantities],
-        "trials": [_trial(record, quantities, shapes, say) for record in cell.records],
+        "trials": [_trial(record, quantities, shapes, say) for record in trials],
     }
 
 

@@ -32,16 +32,6 @@ _COUNTERS = ("_sent_bytes", "_received_bytes", "_sent_packets", "_received_packe
 
 
 @dataclass(frozen=True, slots=True)
-class PairingCount:
-    """The trials of a pairing by status."""
-
-    pairing: str
-    statuses: tuple[int, ...]
-    """Numbers of trials in the order of ``records.Status``."""
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
 class Blank:
     """One reason why trials have no result."""
 
@@ -88,8 +78,10 @@ class HostFacts:
         return any(fact.before and fact.after for fact in self.facts)
 
 
-def counts(records: Sequence[Record]) -> tuple[PairingCount, ...]:
-    """Counts by pairing in the plan's order; with several pairings, a last line for all."""
+def counts(records: Sequence[Record]) -> tuple[tuple[str, tuple[int, ...], int], ...]:
+    """(pairing, numbers of trials in the order of ``records.Status``, their total), in the plan's
+    order; with several pairings, a last line for all.
+    """
     pairings: dict[str, Counter[Status]] = {}
     for record in records:
         pairings.setdefault(record.pairing, Counter())[record.status] += 1
@@ -97,7 +89,7 @@ def counts(records: Sequence[Record]) -> tuple[PairingCount, ...]:
     if len(lines) > 1:
         lines.append((_("all"), Counter(record.status for record in records)))
     return tuple(
-        PairingCount(name, tuple(numbers[status] for status in Status), numbers.total())
+        (name, tuple(numbers[status] for status in Status), numbers.total())
         for name, numbers in lines
     )
 

@@ -57,7 +57,7 @@ JudgedComparisons = tuple[tuple[Comparison, tuple[Judged, ...]], ...]
 def requested(matrix_text: str, records: Sequence[Record]) -> Part | None:
     """The comparisons that a matrix requests, or why the matrix cannot be read."""
     try:
-        return part(records, _comparisons_in(matrix_text))
+        return part(judged_of(matrix_text, records))
     except MatrixError as error:
         why = _(
             "Nothing is compared: the run’s matrix.yaml cannot be read. {error}", error=str(error)
@@ -66,32 +66,26 @@ def requested(matrix_text: str, records: Sequence[Record]) -> Part | None:
 
 
 def judged_of(matrix_text: str, records: Sequence[Record]) -> JudgedComparisons:
-    """The comparisons that a matrix requests; empty if the matrix cannot be read."""
-    try:
-        return _judged(records, _comparisons_in(matrix_text))
-    except MatrixError:
-        return ()
-
-
-def _comparisons_in(matrix_text: str) -> Sequence[Comparison]:
+    """The comparisons that a matrix requests; MatrixError if the matrix cannot be read."""
     if "compare" not in matrix_text:
         return ()
     from netlab.config.matrix_file import comparisons_in
 
-    return comparisons_in(matrix_text, "matrix.yaml")
+    return judged(records, comparisons_in(matrix_text, "matrix.yaml"))
 
 
-def _judged(records: Sequence[Record], comparisons: Sequence[Comparison]) -> JudgedComparisons:
+def judged(records: Sequence[Record], comparisons: Sequence[Comparison]) -> JudgedComparisons:
+    """The verdicts of all comparisons, corrected together."""
     aligned = [align_cells(comparison, records) for comparison in comparisons]
     return tuple(zip(comparisons, judge_groups(aligned), strict=True))
 
 
-def part(records: Sequence[Record], comparisons: Sequence[Comparison]) -> Part | None:
+def part(comparisons: JudgedComparisons) -> Part | None:
     """A table and sentences for each comparison; ``None`` if ``comparisons`` is empty."""
     if not comparisons:
         return None
     sheets, sentences = [], list[str]()
-    for comparison, rows in _judged(records, comparisons):
+    for comparison, rows in comparisons:
         if not rows:
             none = _(
                 "{comparison}: no two cells of this run differ in these settings alone.",
