@@ -36,6 +36,9 @@ ValueKind = Literal[
 LARGEST = 2**64
 """Whole numbers must be below this: counters have 64 bits."""
 
+_LARGEST_SHOWN = 2**1000
+"""Maximum of undocumented numbers, within the range of a float."""
+
 _NUMBERS = ("a number", "a number of 0 or more", "anything flat")
 
 
@@ -44,22 +47,23 @@ class ValueShape:
     """Positions of the values that must be checked in each record of this shape."""
 
     whole: list[int] = field(default_factory=list)
-    """Positions of whole numbers."""
+    """Positions of whole numbers; ``large``: of those that are not documented."""
+    large: list[int] = field(default_factory=list)
+    truths: list[int] = field(default_factory=list)
+    """Positions of truth values that are whole numbers."""
     floats: list[int] = field(default_factory=list)
     not_negative: list[int] = field(default_factory=list)
     lists: list[tuple[int, ValueKind]] = field(default_factory=list)
 
     def fits(self, values: Sequence[Value]) -> bool:
-        """Whether values of this shape have the types that their names require.
-
-        Also ``False`` if a value needs the slower check (``check_values`` in value_types.py): an
-        undocumented whole number may be larger than others.
-        """
+        """Whether values of this shape have the types that their names require."""
         integers = [values[place] for place in self.whole]
         floats = [values[place] for place in self.floats]
         least = [values[place] for place in self.not_negative]
         return (
             (not integers or (min(integers) > -LARGEST and max(integers) < LARGEST))  # type: ignore[operator]
+            and all(-_LARGEST_SHOWN < values[place] < _LARGEST_SHOWN for place in self.large)  # type: ignore[operator]
+            and all(values[place] in (0, 1) for place in self.truths)
             and floats_fit(floats)  # type: ignore[arg-type]
             and (not least or min(least) >= 0)  # type: ignore[operator]
             and all(list_fits(values[place], kind) for place, kind in self.lists)  # type: ignore[arg-type]
@@ -100,8 +104,6 @@ def _numbers_fit(values: array[Any], kind: ValueKind) -> bool:
 NAME = re.compile(r"[a-z][a-z0-9_]{0,127}")
 """Names of settings and values: each becomes a column."""
 
-_LARGEST_SHOWN = 2**1000
-"""Maximum of undocumented numbers, within the range of a float."""
 _MOST_SHOWN = 60
 _SIZES = ("message_bytes", "frame_bytes")
 """Sizes that a cell needs; an imported table may lack them."""
@@ -141,11 +143,11 @@ def check_values(values: Mapping[str, Value]) -> None:
     for name, value in values.items():
         if NAME.fullmatch(name) is None:
             raise ValueError(_("{name} is not a valid name", name=ascii(name)[:_MOST_SHOWN]))
-        kind = _kind(name)
-        if not _fits(value, kind):
+        shape = _shape_of((name,), (type(value),))
+        if shape is None or not shape.fits((value,)):
             text = repr(value)
             shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
-            raise ValueError(f"{name} is {shown}, and should be {kind}")
+            raise ValueError(f"{name} is {shown}, and should be {_kind(name)}")
 
 
 def misfit(values: Mapping[str, Value]) -> str | None:
@@ -176,8 +178,8 @@ def _kind(name: str) -> ValueKind:
 
 @lru_cache(maxsize=4096)  # limited: a file from elsewhere may have a new shape in each line
 def _shape_of(names: tuple[str, ...], types: tuple[type, ...]) -> ValueShape | None:
-    """The shape of values with these names and types. ``None`` if a name is invalid, if a type does
-    not fit its name, or if a value needs the slower check.
+    """The shape of values with these names and types. ``None`` if a name is invalid, or if a type
+    does not fit its name.
     """
     if not all(map(NAME.fullmatch, names)):
         return None
@@ -189,6 +191,8 @@ def _shape_of(names: tuple[str, ...], types: tuple[type, ...]) -> ValueShape | N
             continue
         if value_type in (list, array):
             shape.lists.append((place, kind))
+        elif value_type is int and kind in ("a truth value", "anything flat"):
+            (shape.large if kind == "anything flat" else shape.truths).append(place)
         elif value_type in (int, float) and kind in _NUMBERS:
             (shape.whole if value_type is int else shape.floats).append(place)
             if kind == "a number of 0 or more":
@@ -196,21 +200,6 @@ def _shape_of(names: tuple[str, ...], types: tuple[type, ...]) -> ValueShape | N
         else:
             return None
     return shape
-
-
-def _fits(value: object, kind: ValueKind) -> bool:
-    if isinstance(value, list):
-        return list_fits(value, kind)
-    if isinstance(value, bool) or (kind == "a truth value" and value in (0, 1)):
-        return kind in ("a truth value", "anything flat")
-    if isinstance(value, str):
-        return kind in ("a text", "anything flat")
-    if kind not in _NUMBERS or not isinstance(value, int | float):
-        return False
-    if kind == "a number of 0 or more" and value < 0:
-        return False
-    most = _LARGEST_SHOWN if kind == "anything flat" else LARGEST
-    return abs(value) <= LARGEST_FLOAT if isinstance(value, float) else -most < value < most
 
 
 RUN_CHECK = RunCheck(settings=check_settings, values=check_values)
