@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from netlab.report.draw import style
 from netlab.report.draw.style import INK, PAPER, Format, line_inches, lines_of, width_inches
 from netlab.report.tables.charts import share_range
-from netlab.report.tables.elements import Chart, ChartPanel, Curve
+from netlab.report.tables.elements import Chart, Curve, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -320,7 +320,7 @@ def _columns(numbers: Sequence[_Number], columns: int) -> list[Sequence[_Number]
 class _Row:
     """One row of panels, which show either values or shares of the ceiling."""
 
-    panels: tuple[ChartPanel, ...]
+    panels: tuple[Panel, ...]
     is_shares: bool
     heads: tuple[str, ...]
     """Text above each panel, broken into lines."""
@@ -374,8 +374,8 @@ def draw_title(figure: Figure, title: str, form: Format) -> None:
     figure.text(*(EDGE_INCHES / wide, top, title), fontsize=form.title_pt, color=INK, va="top")
 
 
-def _panels_of(chart: Chart) -> tuple[ChartPanel, ...]:
-    return chart.panels or (ChartPanel("", chart.lines, chart.shares),)
+def _panels_of(chart: Chart) -> tuple[Panel, ...]:
+    return chart.panels or (Panel("", chart.unit, chart.lines, chart.shares),)
 
 
 def _rows(chart: Chart, form: Format, below: float) -> tuple[tuple[_Row, ...], float]:

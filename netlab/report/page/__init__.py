@@ -34,6 +34,7 @@ from netlab.report.tables.elements import (
     Curve,
     GridTable,
     HeatMap,
+    Panel,
     Part,
     Strip,
 )
@@ -445,24 +446,19 @@ def _data(chart: Chart | Strip | HeatMap) -> dict[str, Any] | None:
             "bands": [
                 [short(band.from_x), short(band.until_x), band.label] for band in chart.bands
             ],
-            "panels": [_panel(p.title, p.unit, "", p.lines, ()) for p in chart.panels],
+            "panels": [_panel(panel, "", ()) for panel in chart.panels],
         }
-    panels = [(panel.title, panel.lines) for panel in chart.panels] or [("", chart.lines)]
+    panels = chart.panels or (Panel("", chart.unit, chart.lines),)
     return data | {
         "ticks": [[short(x), label] for x, label in chart.x_ticks],
         "logX": chart.log_x,
         "logY": chart.log_y,
         "fromZero": chart.from_zero,
-        "panels": [
-            _panel(title, chart.unit, chart.quantity, lines, chart.ceilings)
-            for title, lines in panels
-        ],
+        "panels": [_panel(panel, chart.quantity, chart.ceilings) for panel in panels],
     }
 
 
-def _panel(
-    title: str, unit: str, quantity: str, lines: Sequence[Curve], ceilings: Sequence[Curve]
-) -> dict[str, Any]:
+def _panel(panel: Panel, quantity: str, ceilings: Sequence[Curve]) -> dict[str, Any]:
     drawn, bounds = (
         [
             {
@@ -475,9 +471,10 @@ def _panel(
             }
             for curve in curves
         ]
-        for curves in (lines, ceilings)
+        for curves in (panel.lines, ceilings)
     )
-    return {"title": title, "unit": unit, "quantity": quantity, "lines": drawn, "ceilings": bounds}
+    data = {"title": panel.title, "unit": panel.unit, "quantity": quantity}
+    return {**data, "lines": drawn, "ceilings": bounds}
 
 
 def _short_of(values: Iterable[float | None]) -> list[float | None]:

@@ -363,7 +363,7 @@ def _charts_by_phase(titles: Mapping[str, str], timelines: _Timelines) -> Iterat
     """Empirical distributions, a panel for each cell, a line for each phase, all trials pooled. A
     single panel becomes a diagram of its own.
     """
-    panels: list[elements.ChartPanel] = []
+    panels: list[Panel] = []
     for cell, recorded in timelines.items():
         curves = tuple(
             Curve(tables.PHASE_WORDS[phase], place, points)
@@ -371,7 +371,7 @@ def _charts_by_phase(titles: Mapping[str, str], timelines: _Timelines) -> Iterat
             if (points := _percentile_points(phase, [timeline for _trial, timeline in recorded]))
         )
         if curves:
-            panels.append(elements.ChartPanel(titles[cell], curves))
+            panels.append(Panel(titles[cell], "%", curves))
     if not panels:
         return
     panels = panels[:MOST_PANELS]

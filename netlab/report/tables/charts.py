@@ -16,7 +16,7 @@ from operator import attrgetter
 
 from netlab.ethernet import IpVersion, Link, Protocol, ceiling_bit_per_s, fragments, ip_version_of
 from netlab.messages import _, joined
-from netlab.report.tables.elements import Chart, ChartPanel, Curve
+from netlab.report.tables.elements import Chart, Curve, Panel
 from netlab.results.ceilings import ceiling_of
 from netlab.results.labels import setting_name, setting_value
 from netlab.results.layout import Bin, BinGrid, LevelValue, TableColumn, of_pairing
@@ -307,14 +307,14 @@ def in_panels(chart: Chart) -> Chart:
         replace(line, label=label) for line, label in zip(chart.lines, labels, strict=True)
     )
     title = _title(chart.title, joined(", ", common))
-    return replace(chart, title=title, lines=lines, panels=_panels(lines, varying))
+    return replace(chart, title=title, lines=lines, panels=_panels(lines, varying, chart.unit))
 
 
 def _label(line: Curve, dimensions: Sequence[int]) -> str:
     return joined(", ", [line.words[at] for at in dimensions if line.words[at]])
 
 
-def _panels(lines: Sequence[Curve], varying: Sequence[int]) -> tuple[ChartPanel, ...]:
+def _panels(lines: Sequence[Curve], varying: Sequence[int], unit: str) -> tuple[Panel, ...]:
     if len(lines) <= MOST_LINES or len(varying) < 2:
         return ()
     titled = _titling(lines, varying)
@@ -334,7 +334,7 @@ def _panels(lines: Sequence[Curve], varying: Sequence[int]) -> tuple[ChartPanel,
         words = tuple(line.words[at] for at in titled)
         panels.setdefault(words, []).append(replace(line, label=label, place=labels.index(label)))
     return tuple(
-        ChartPanel(joined(", ", filter(None, words)), tuple(panels[words]))
+        Panel(joined(", ", filter(None, words)), unit, tuple(panels[words]))
         for words in sorted(panels, key=place)
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -179,12 +179,7 @@ def in_one_unit(table: AnyTable, unit: str) -> AnyTable:
     """
     if unit == MBIT_PER_S:
         return table
-    lines = []
-    for line in table.lines:
-        places = tuple(_place(place, unit) for place in line.places)
-        label, of_line = (_with_unit(text, unit) for text in (line.label, line.unit))
-        lines.append(replace(line, label=label, unit=of_line, places=places))
-    return _renamed(replace(table, lines=tuple(lines)), unit)
+    return _renamed(table, lambda place: _place(place, unit), unit)
 
 
 def with_small_times(table: AnyTable) -> AnyTable:
@@ -209,17 +204,24 @@ def with_small_times(table: AnyTable) -> AnyTable:
         value = 1e3 * place.value
         return replace(place, text=figure(value), value=value, unit=_US)
 
-    lines = (replace(line, places=tuple(map(in_us, line.places))) for line in table.lines)
-    return _renamed(replace(table, lines=tuple(lines)), _US, _MS)
+    return _renamed(table, in_us, _US, _MS)
 
 
-def _renamed(table: AnyTable, unit: str, of: str = MBIT_PER_S) -> AnyTable:
+def _renamed(
+    table: AnyTable, convert: Callable[[TableCell], TableCell], unit: str, of: str = MBIT_PER_S
+) -> AnyTable:
+    """The table with all places converted, and with the unit in its texts instead of ``of``."""
+    lines = []
+    for line in table.lines:
+        label, of_line = (_with_unit(text, unit, of) for text in (line.label, line.unit))
+        places = tuple(map(convert, line.places))
+        lines.append(replace(line, label=label, unit=of_line, places=places))
     names = ("title", "corner", "quantity")
     texts: dict[str, Any] = {
         name: _with_unit(getattr(table, name), unit, of) for name in names if hasattr(table, name)
     }
     columns = tuple(_with_unit(column, unit, of) for column in table.columns)
-    return replace(table, columns=columns, **texts)
+    return replace(table, lines=tuple(lines), columns=columns, **texts)
 
 
 def _place(place: TableCell, unit: str) -> TableCell:

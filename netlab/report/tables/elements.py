@@ -154,10 +154,13 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class ChartPanel:
-    """One of several small diagrams with the same axes: the lines that have its title in common."""
+class Panel:
+    """One of several small diagrams with a common x axis. Those of a chart have all axes in common,
+    and the lines that have a panel's title in common; those of a strip have their own y axes.
+    """
 
     title: str
+    unit: str
     lines: tuple[Curve, ...]
     """Labels name the values that the title does not name; lines with equal labels look alike."""
     shares: tuple[Curve, ...] = ()
@@ -183,7 +186,7 @@ class Chart:
     decimal_marker: str = "."
     as_bars: bool = False
     """Whether the lines are bars side by side at each tick of the x axis, at x = 0, 1, 2, …"""
-    panels: tuple[ChartPanel, ...] = ()
+    panels: tuple[Panel, ...] = ()
     """The same lines in small diagrams, if one diagram would have too many lines; or empty."""
     shares: tuple[Curve, ...] = ()
     """The lines in per cent of the wire ceiling, if they overlap near the ceiling; or empty."""
@@ -227,15 +230,6 @@ class Chart:
 
 def _panel_count(number: int, names: str) -> Message:
     return counted("{number} panel: {names}.", "{number} panels: {names}.", number, names=names)
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One diagram of a strip: it has its own y axis and the common x axis."""
-
-    title: str
-    unit: str
-    lines: tuple[Curve, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from netlab.messages import _
 from netlab.report.language import Wording
@@ -309,18 +309,6 @@ class _Column:
         return f"{{{words}{cell.behind}}}" if words or cell.behind else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    caption: str
-    columns: tuple[_Column, ...]
-    """The first has the headings of the rows."""
-    rules: frozenset[int]
-    """Numbers of the rows with a rule (a horizontal line) above them."""
-    footnotes: tuple[tuple[str, str], ...]
-    marker: str
-    """Decimal marker in the table's texts."""
-
-
 def document(
     title: str,
     tables: Iterable[Table],
@@ -380,13 +368,6 @@ def _block(table: Table, marker: str) -> str:
         _Column(group, head, tuple(_place(line.places[at], marker) for line in table.lines))
         for at, (group, head) in enumerate(table.heads)
     ]
-    kinds = [line.kind for line in table.lines]
-    rules = frozenset(
-        at + 1
-        for at, (kind, next_kind) in enumerate(pairwise(kinds))
-        if "value" == kind != next_kind
-    )
-    grid = _Grid(table.title, tuple(columns), rules, table.footnotes, marker)
     long = max(1, sum(column.is_long for column in columns))
     for size in _SIZES:
         spare_pt = TEXT_WIDTH_PT - _width_pt(columns, size)
@@ -394,13 +375,13 @@ def _block(table: Table, marker: str) -> str:
             # Paragraphs become as wide as the page permits.
             more = int(spare_pt / size.character_pt) // long
             wider = (replace(column, paragraph=column.paragraph + more) for column in columns)
-            return _table(replace(grid, columns=tuple(wider)), size)
+            return _table(table, [*wider], size, marker)
     pieces: list[list[_Column]] = [[labels]]
     for column in columns[1:]:
         if len(pieces[-1]) > 1 and _width_pt([*pieces[-1], column], size) > TEXT_WIDTH_PT:
             pieces.append([labels])
         pieces[-1].append(column)
-    return "\n".join(_table(replace(grid, columns=tuple(piece)), size) for piece in pieces)
+    return "\n".join(_table(table, piece, size, marker) for piece in pieces)
 
 
 def _width_pt(columns: Sequence[_Column], size: _Size) -> float:
@@ -408,8 +389,8 @@ def _width_pt(columns: Sequence[_Column], size: _Size) -> float:
     return characters * size.character_pt + len(columns) * size.gap_pt
 
 
-def _table(grid: _Grid, size: _Size) -> str:
-    columns, marker = grid.columns, grid.marker
+def _table(table: Table, columns: Sequence[_Column], size: _Size, marker: str) -> str:
+    """Some columns of a table, of which the first has the headings of the rows."""
     heads = []
     for column in columns:
         lines = [latex_prose(line, marker) for line in column.head_lines]
@@ -429,12 +410,14 @@ def _table(grid: _Grid, size: _Size) -> str:
     head = [r"\toprule", *groups, " & ".join(heads) + r" \\", r"\midrule"]
     rows = []
     for at, label in enumerate(columns[0].cells):
-        rows += [r"\midrule"] if at in grid.rules else []
+        # A rule divides the values from what sums them up.
+        is_last = at and "value" == table.lines[at - 1].kind != table.lines[at].kind
+        rows += [r"\midrule"] if is_last else []
         places = [column.place(at, marker) for column in columns[1:]]
         rows.append(" & ".join([latex_prose(label.text, marker), *places]) + r" \\")
     out = [rf"{{{size.command}\setlength{{\tabcolsep}}{{{size.gap_pt / 2:g}pt}}%"]
     shape = f"{{@{{}}{''.join(column.type_of(size) for column in columns)}@{{}}}}"
-    caption = latex_prose(grid.caption, marker)
+    caption = latex_prose(table.title, marker)
     lines_of_text = sum(
         max(-(-shown_characters(c.cells[at].text) // max(1, c.characters)) or 1 for c in columns)
         for at in range(len(columns[0].cells))
@@ -452,7 +435,7 @@ def _table(grid: _Grid, size: _Size) -> str:
     letters = {letter for c in columns for cell in c.cells for letter in cell.letters}
     out += [
         rf"\textsuperscript{{{letter}}}~{latex_prose(sentence, marker)}\par"
-        for letter, sentence in grid.footnotes
+        for letter, sentence in table.footnotes
         if letter in letters
     ]
     return "\n".join([*out, r"\bigskip}", ""])

@@ -27,7 +27,7 @@ from netlab.report.draw.style import COLUMN_WIDE, MARKERS, PAGE_WIDE, Format
 from netlab.report.language import wording_in
 from netlab.report.sections import parts_of
 from netlab.report.tables.charts import charts, in_panels, with_shares
-from netlab.report.tables.elements import Band, Chart, ChartPanel, Curve, HeatMap, Panel, Strip
+from netlab.report.tables.elements import Band, Chart, Curve, HeatMap, Panel, Strip
 from netlab.results.layout import lay_out
 
 CM = 72 / 2.54
@@ -279,7 +279,7 @@ def test_charts_show_every_name_in_full_however_long(
         case HeatMap():
             names = [chart.title, *chart.rows, *chart.columns]
         case _:
-            panels = chart.panels or (ChartPanel("", chart.lines),)
+            panels = chart.panels or (Panel("", chart.unit, chart.lines),)
             names = [chart.title, chart.x_label, chart.quantity, chart.unit]
             names += [panel.title for panel in panels]
             names += [line.label for panel in panels for line in panel.lines]

@@ -19,7 +19,7 @@ from made_reports import RECORDED, write_undrawn
 
 from netlab.report.language import wording_in
 from netlab.report.page import packed_charts
-from netlab.report.tables.elements import Band, Chart, ChartPanel, Curve, HeatMap, Panel, Strip
+from netlab.report.tables.elements import Band, Chart, Curve, HeatMap, Panel, Strip
 
 AXE = ROOT / ".venv/axe/node_modules/axe-core/axe.min.js"
 VENDOR = ROOT / "netlab" / "report" / "page" / "vendor"
@@ -97,7 +97,7 @@ def test_packed_data_of_a_chart_over_time_hold_its_named_bands() -> None:
 
 def test_packed_data_of_a_chart_hold_one_entry_per_panel() -> None:
     lines = (Curve("1 stream", 0, ((64.0, 1.0),)),)
-    panels = (ChartPanel("LL", lines), ChartPanel("WL", lines))
+    panels = (Panel("LL", "%", lines), Panel("WL", "%", lines))
     (chart_data,) = unpacked(packed_charts([chart_of(panels=panels)])).values()
     assert [panel["title"] for panel in chart_data["panels"]] == ["LL", "WL"]
 
