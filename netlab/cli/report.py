@@ -418,10 +418,10 @@ def check(
     run = load(folder)
     held: Run | HeldRun | None = None
     if with_history := baseline is not None and str(baseline).startswith(_HISTORY):
-        from netlab.compare.history import HeldRun, dated_run, history_of, read_runs
+        from netlab.compare.history import HeldRun, dated_run, history_of
 
         dated, past = dated_run(run), Path(str(baseline).removeprefix(_HISTORY))
-        held = HeldRun(baseline, dated, history_of(read_runs([past], without=run.path), dated))
+        held = HeldRun(baseline, dated, history_of([past], dated))
     elif baseline is not None:
         held = load(baseline)
     verdict = check_run(
@@ -464,12 +464,12 @@ def history(folders: tuple[Path, ...], form: str, language: str, output: Path | 
       1    a file cannot be written
       2    wrong usage, no run can be read, or ruptures is not installed
     """
-    from netlab.compare.history import history_of, read_runs
+    from netlab.compare.history import history_of
     from netlab.report.history import as_csv, as_html, as_json, as_markdown, as_text
 
     if form in ("csv", "json") and language != "en":
         raise UsageError(f"--lang is for texts; --format {form} is the same in every language")
-    wording, result = wording_in(language), history_of(read_runs(folders))
+    wording, result = wording_in(language), history_of(folders)
     match form:
         case "text":
             write_text(as_text(result, wording, width() if output is None else None), output)

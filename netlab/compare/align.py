@@ -6,7 +6,7 @@ block is one trial of every cell, measured one after another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from statistics import geometric_mean
@@ -82,12 +82,12 @@ def align_cells(comparison: Comparison, records: Sequence[Record]) -> list[Align
         (firsts[index], firsts[counterpart])
         for index, counterpart in comparison.pairs_in([plain_cell(record) for record in firsts])
     ]
-    name = namer([first for first, _ in pairs], comparison.baseline)
+    labels = cell_labels([first for first, _ in pairs], comparison.baseline.keys())
     return [
         aligned
         for first, counterpart in pairs
         for aligned in _align_pair(
-            name(first), cells[first.cell], cells[counterpart.cell], paired=True
+            labels[first.cell], cells[first.cell], cells[counterpart.cell], paired=True
         )
     ]
 
@@ -97,11 +97,11 @@ def align_runs(
 ) -> list[AlignedPair]:
     """The aligned cells of two runs. ``pairs`` has the keys of the cells and sets the order."""
     old, new = by_cell(baseline), by_cell(contender)
-    name = namer([old[key][0] for key, _ in pairs], {})
+    labels = cell_labels([old[key][0] for key, _ in pairs])
     return [
         aligned
         for key, counterpart in pairs
-        for aligned in _align_pair(name(old[key][0]), old[key], new[counterpart], paired=False)
+        for aligned in _align_pair(labels[key], old[key], new[counterpart], paired=False)
     ]
 
 
@@ -113,16 +113,12 @@ def plain_cell(record: Record) -> dict[str, Level]:
     return {**settings, "pairing": record.pairing, "test": record.test}
 
 
-def namer(firsts: Sequence[Record], leaving_out: Mapping[str, object]) -> Callable[[Record], str]:
-    """A function that names pairs of cells; with the pairing in the name if there are several."""
-    names = names_of(firsts, leaving_out=leaving_out)
-    several = len({first.pairing for first in firsts}) > 1 and "pairing" not in leaving_out
-
-    def name(record: Record) -> str:
-        cell_name = names[record.cell]
-        return joined(" ", [record.pairing, cell_name]) if several else cell_name
-
-    return name
+def cell_labels(firsts: Sequence[Record], leaving_out: Collection[str] = ()) -> dict[str, str]:
+    """Cell → its name among the cells of these records; with the pairing if there are several."""
+    names = names_of(firsts, leaving_out)
+    if len({first.pairing for first in firsts}) < 2 or "pairing" in leaving_out:
+        return names
+    return {first.cell: joined(" ", [first.pairing, names[first.cell]]) for first in firsts}
 
 
 def _align_pair(

@@ -175,7 +175,7 @@ def check(
         findings = say(run)
         _read_expectations(run, expect, findings.kinds)
     cells = by_cell(run.trials)
-    name = align.namer([trials[0] for trials in cells.values()], {})
+    labels = align.cell_labels([trials[0] for trials in cells.values()])
     held = baseline if isinstance(baseline, HeldRun) else None
     aligned: dict[str, list[AlignedPair]] | None = None
     agreed = None
@@ -192,7 +192,7 @@ def check(
             judgements.append(Judgement(expectation, "", "no cell", "cannot be judged", words))
         if expectation.what == "no":
             of_cells = {key: cells[key] for key in about}
-            judgements += _by_findings(expectation, of_cells, findings, name)
+            judgements += _by_findings(expectation, of_cells, findings, labels)
             continue
         for key in about:
             if expectation.what != "baseline":
@@ -201,7 +201,7 @@ def check(
                 verdict, words = held.judged(key, expectation.limit)
             else:
                 verdict, words = _against_baseline(expectation, cells[key], aligned)
-            judgements.append(Judgement(expectation, key, name(cells[key][0]), verdict, words))
+            judgements.append(Judgement(expectation, key, labels[key], verdict, words))
     path = None if baseline is None else str(baseline.path)
     remarks = agreed.remarks if agreed else held.remarks if held else ()
     differences = agreed.differences if agreed else ()
@@ -248,15 +248,14 @@ def _by_findings(
     expectation: Expectation,
     cells: Mapping[str, Sequence[Record]],
     computed: FindingSentences | None,
-    name: Callable[[Record], str],
+    labels: Mapping[str, str],
 ) -> Iterator[Judgement]:
     """A finding about a host or the whole run has no cell, so the key of its judgement is empty.
     Such a finding counts only if the expectation applies to every cell.
     """
 
     def judgement(cell: str, verdict: CheckVerdict, words: str) -> Judgement:
-        label = name(cells[cell][0]) if cell else "the run"
-        return Judgement(expectation, cell, label, verdict, words)
+        return Judgement(expectation, cell, labels.get(cell, "the run"), verdict, words)
 
     if computed is None:
         yield from (judgement(cell, "cannot be judged", NOT_LOOKED_FOR) for cell in cells)

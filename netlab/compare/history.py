@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from netlab.compare.align import WORST_FIRST, CheckVerdict, namer
+from netlab.compare.align import WORST_FIRST, CheckVerdict, cell_labels
 from netlab.compare.runs import identities, link_differences
 from netlab.errors import NetlabError, UsageError
 from netlab.ethernet import Link
@@ -50,22 +50,14 @@ class DatedRun:
         return self.path.name or str(self.path)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRuns:
-    """The usable runs in the order of their start, and one sentence for each other folder."""
-
-    runs: tuple[DatedRun, ...]
-    remarks: tuple[str, ...]
-
-
-def read_runs(folders: Sequence[Path], *, without: Path | None = None) -> ReadRuns:
-    """Read run folders, and all run folders in a folder that is none itself.
+def _read_runs(folders: Sequence[Path], remarks: list[str], without: Path | None) -> list[DatedRun]:
+    """Read run folders, and all run folders in a folder that is none itself, in the order of their
+    start.
 
     A run that cannot be used is left out, and a remark states why. ``without``: a run that is left
     out without a remark. UsageError if no run can be used.
     """
     runs: list[DatedRun] = []
-    remarks: list[str] = []
     left_out = None if without is None else without.resolve()
     for path in dict.fromkeys(_run_folders(folders, remarks)):
         if path.resolve() == left_out:
@@ -100,7 +92,7 @@ def read_runs(folders: Sequence[Path], *, without: Path | None = None) -> ReadRu
         reasons = " ".join(remarks)
         names = ", ".join(map(str, folders))
         raise UsageError(f"{names}: no run to make a history of. {reasons}".rstrip())
-    return ReadRuns(tuple(kept), tuple(remarks))
+    return kept
 
 
 def _run_folders(folders: Iterable[Path], remarks: list[str]) -> Iterator[Path]:
@@ -187,15 +179,17 @@ class History:
     remarks: tuple[str, ...]
 
 
-def history_of(read: ReadRuns, judged: DatedRun | None = None) -> History:
-    """The history of every cell of the newest run, or of ``judged`` over the runs before it.
+def history_of(folders: Sequence[Path], judged: DatedRun | None = None) -> History:
+    """The history of every cell of the newest run in these folders, or of ``judged`` over the runs
+    before it. UsageError if no run can be used.
 
     A run whose link differs is left out, and a remark states the difference. A cell of another run
     is the same cell if all of its settings are the same.
     """
-    newest = judged or read.runs[-1]
-    remarks, runs = [*read.remarks], []
-    for run in read.runs:
+    remarks, runs = list[str](), []
+    read = _read_runs(folders, remarks, None if judged is None else judged.path)
+    newest = judged or read[-1]
+    for run in read:
         if judged is not None and run.started_at >= judged.started_at:
             continue
         differences = joined("; ", link_differences(newest.link, run.link))
@@ -215,13 +209,13 @@ def history_of(read: ReadRuns, judged: DatedRun | None = None) -> History:
                 newest=newest.path,
             )
         )
-    name = namer([*newest.cells.values()], {})
+    labels = cell_labels([*newest.cells.values()])
     cells = []
     for cell, first in newest.cells.items():
         has_stack = any((cell, STACK.name) in run.medians for run in (*runs, newest))
         for quantity in (*quantities_of(first), *([STACK] if has_stack else [])):
             figures = tuple(run.medians.get((cell, quantity.name)) for run in runs)
-            cells.append(CellHistory(name(first), first.cell, quantity, figures))
+            cells.append(CellHistory(labels[first.cell], first.cell, quantity, figures))
     return History(tuple(runs), tuple(cells), tuple(remarks))
 
 

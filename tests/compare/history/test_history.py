@@ -22,7 +22,7 @@ from benchmarks.truth.written_histories import (
     write_history,
     write_run,
 )
-from netlab.compare.history import History, history_of, read_runs
+from netlab.compare.history import History, history_of
 from netlab.ethernet import Link
 from netlab.report.history import as_html, part_of
 from netlab.report.language.translated import Translated
@@ -53,7 +53,7 @@ def nightly(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def of(folder: Path) -> History:
-    return history_of(read_runs([folder]))
+    return history_of([folder])
 
 
 def a_few(folder: Path, figures: Sequence[float] = FEW) -> Path:
@@ -151,7 +151,7 @@ def test_the_runs_of_a_history_are_ordered_by_their_start(tmp_path: Path) -> Non
         write_run(tmp_path / name, day, [(STREAM, 90.0 + day)])
         for name, day in (("b", 2), ("a", 5), ("c", 1))
     ]
-    history = history_of(read_runs(paths))
+    history = history_of(paths)
     assert [run.name for run in history.runs] == ["c", "b", "a"]
     assert history.cells[0].figures == (91.0, 92.0, 95.0)
 
