@@ -187,7 +187,7 @@ def _chart(chart: SmallChart, say: _Say) -> dict[str, Any]:
     further = {
         "trials": chart.trials,
         "mean": chart.mean,
-        "limits": [[limit.level, say(limit.words)] for limit in chart.limits],
+        "limits": [[level, say(words)] for level, words in chart.limits],
         "afloat": not chart.from_zero,
         "marks": [[mark.from_s, mark.until_s, say(mark.words), mark.trial] for mark in chart.marks],
     }

@@ -89,12 +89,8 @@ class SeriesMark:
     trial: int
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesLevel:
-    """A limit of a flow's rate, in Mbit/s."""
-
-    level: float
-    words: str
+SeriesLevel = tuple[float, str]
+"""A limit of a flow's rate, in Mbit/s, and its words."""
 
 
 def marks_of(
@@ -121,12 +117,12 @@ def marks_of(
 def levels_of(findings: Sequence[CellFinding]) -> tuple[SeriesLevel, ...]:
     """The limits of the cell's rate according to its findings, in Mbit/s, each once."""
     levels = {
-        SeriesLevel(value / 1e6, _(words, rate=format_rate(value)))
+        (value / 1e6, _(words, rate=format_rate(value)))
         for finding in findings
         for name, words in _LIMITS.items()
         if (value := finding.evidence.get(name)) is not None
     }
-    return tuple(sorted(levels, key=lambda limit: (limit.level, limit.words)))
+    return tuple(sorted(levels))
 
 
 def _gaps(record: Record, flow: str) -> Iterator[SeriesMark]:

@@ -1,9 +1,8 @@
-"""The sections of the page: a table says what each topic has."""
+"""The sections of the page, in its order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from netlab.findings.analysis import Analysis
 from netlab.kinds import KINDS
@@ -27,34 +26,39 @@ from netlab.results.quantities import names_of
 from netlab.trial.figures import FigureColumn, Trials, in_unit, mean_of_all, trials_shown
 from netlab.trial.record import Record, by_cell, grouped
 
-PartsOf = Callable[[Analysis, Sequence[Record]], Iterable[Part | None]]
+_OWN = (
+    *("round_trip", "connect", "latency_under_load", "payload_search", "throughput_search"),
+    "stream",
+)
+"""Kinds of test that have sections of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """What the report has about some kinds of test, or about all of them."""
+def parts_of(run: Analysis, records: Sequence[Record]) -> tuple[Part, ...]:
+    """The sections for which the run has content. An imported run of streams may have none."""
+    link, imported = run.plan.link, run.plan.source is not None
 
-    parts: PartsOf
-    tests: tuple[str, ...] = ()
-    """The kinds of test; empty for all."""
+    def of(*tests: str) -> list[Record]:
+        return [record for record in records if record.test in tests]
 
-
-def _imported(run: Analysis) -> bool:
-    return run.plan.source is not None
-
-
-def _others(records: Sequence[Record]) -> list[Record]:
-    """The records of kinds of test that have no topic of their own."""
-    own = {test for topic in TOPICS for test in topic.tests}
-    return [record for record in records if record.test in KINDS and record.test not in own]
-
-
-def _repeats(run: Analysis, records: Sequence[Record]) -> list[Part | None]:
     never_tight = [
         cell.key for cell in run.plan.cells if run.stored.progress(cell).precise is False
     ]
-    link, imported = run.plan.link, _imported(run)
-    return [repeats.part(records, link, imported=imported, never_tight=never_tight)]
+    every = (
+        pairs.part(meshed(records), link, imported=imported),
+        trial_times.together(records),
+        effects.part(run.effects),
+        *findings.findings_and_limits(run),
+        *round_trips.parts(of("round_trip", "connect"), link, imported=imported),
+        latency_under_load.part(run, of("latency_under_load")),
+        payloads.part(of("payload_search"), link),
+        throughput_search.part(of("throughput_search")),
+        *_plain_parts(of(*(kind for kind in KINDS if kind not in _OWN))),
+        streams.loss_and_cpu(of("stream")),
+        comparisons.requested(run.plan.matrix_text, records),
+        repeats.part(records, link, imported=imported, never_tight=never_tight),
+        trial_times.drift(records),
+    )
+    return tuple(part for part in every if part is not None)
 
 
 def _plain_parts(records: Sequence[Record]) -> list[Part]:
@@ -76,36 +80,3 @@ def _plain_parts(records: Sequence[Record]) -> list[Part]:
             Part(name=test.replace("_", "-"), title=sentence_case(kind.label), sheets=(sheet,))
         )
     return sections
-
-
-TOPICS = (
-    Topic(
-        lambda run, records: [pairs.part(meshed(records), run.plan.link, imported=_imported(run))]
-    ),
-    Topic(lambda _run, records: [trial_times.together(records)]),
-    Topic(lambda run, _records: [effects.part(run.effects)]),
-    Topic(lambda run, _records: findings.findings_and_limits(run)),
-    Topic(
-        lambda run, records: round_trips.parts(records, run.plan.link, imported=_imported(run)),
-        tests=("round_trip", "connect"),
-    ),
-    Topic(
-        lambda run, records: [latency_under_load.part(run, records)], tests=("latency_under_load",)
-    ),
-    Topic(lambda run, records: [payloads.part(records, run.plan.link)], tests=("payload_search",)),
-    Topic(lambda _run, records: [throughput_search.part(records)], tests=("throughput_search",)),
-    Topic(lambda _run, records: _plain_parts(_others(records))),
-    Topic(lambda _run, records: [streams.loss_and_cpu(records)], tests=("stream",)),
-    Topic(lambda run, records: [comparisons.requested(run.plan.matrix_text, records)]),
-    Topic(_repeats),
-    Topic(lambda _run, records: [trial_times.drift(records)]),
-)
-
-
-def parts_of(run: Analysis, records: Sequence[Record]) -> tuple[Part, ...]:
-    """The sections for which the run has content. An imported run of streams may have none."""
-    sections = []
-    for topic in TOPICS:
-        own = [r for r in records if r.test in topic.tests] if topic.tests else records
-        sections += [part for part in topic.parts(run, own) if part is not None]
-    return tuple(sections)

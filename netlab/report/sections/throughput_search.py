@@ -38,8 +38,11 @@ def part(searches: Sequence[Record]) -> Part | None:
     if not searches:
         return None
     names = names_of(searches, leaving_out=("protocol", "frame_bytes"))
-    named = _named(searches, names)
-    groups = {name: _by_size(records) for name, records in named.items()}
+    named = grouped(searches, lambda r: joined(" ", filter(None, (r.pairing, names[r.cell]))))
+    groups: _Groups = {
+        name: dict(sorted(grouped(own, lambda r: int(str(r.settings["frame_bytes"]))).items()))
+        for name, own in named.items()
+    }
     return Part(
         name=_SECTION,
         title=_("The highest rate without loss (RFC 2544)"),
@@ -53,16 +56,6 @@ def part(searches: Sequence[Record]) -> Part | None:
             *_charts_of_tries(groups),
         ),
     )
-
-
-def _named(records: Sequence[Record], names: Mapping[str, str]) -> dict[str, list[Record]]:
-    """Name of a pair of ports under one set of conditions → its trials."""
-    return grouped(records, lambda r: joined(" ", filter(None, (r.pairing, names[r.cell]))))
-
-
-def _by_size(records: Sequence[Record]) -> _BySize:
-    by_size = grouped(records, lambda record: int(str(record.settings["frame_bytes"])))
-    return dict(sorted(by_size.items()))
 
 
 def _sheets(name: str, by_size: _BySize) -> Iterator[Table]:

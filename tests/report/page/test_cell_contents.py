@@ -98,9 +98,7 @@ def test_each_periodic_dip_is_marked_on_the_cell_chart_at_its_lowest_interval(ma
 
 def test_a_rate_limit_that_several_findings_name_is_drawn_as_one_level() -> None:
     finding = CellFinding("", evidence={"rate_limit_bit_per_s": 4e7, "trials": 3})
-    assert [(limit.level, limit.words) for limit in levels_of([finding, finding])] == [
-        (40.0, "rate limit, 40 Mbit/s")
-    ]
+    assert [*levels_of([finding, finding])] == [(40.0, "rate limit, 40 Mbit/s")]
 
 
 def test_the_cell_chart_shows_trial_means_and_from_three_trials_the_95_percent_interval(
