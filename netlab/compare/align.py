@@ -32,15 +32,23 @@ RATE = 0.05
 """Mean share of false discoveries among the comparisons that are called different."""
 PAIRED = "Student’s t on the logarithms of pairs, each from one block"
 UNPAIRED = "Welch’s t on logarithms"
+CORRECTION = "Benjamini and Hochberg"
 _ALWAYS = (
     "trials are independent of each other",
     "the logarithms of their figures are about normally distributed",
 )
-_BY_KIND = {
-    PAIRED: "trials with the same number are in one block, so drift affects both sides alike",
-    UNPAIRED: "the runs were measured at different times, "
-    "so the difference includes whatever else changed between them",
+ASSUMPTIONS = {
+    PAIRED: (
+        *_ALWAYS,
+        "trials with the same number are in one block, so drift affects both sides alike",
+    ),
+    UNPAIRED: (
+        *_ALWAYS,
+        "the runs were measured at different times, "
+        "so the difference includes whatever else changed between them",
+    ),
 }
+"""Test → its assumptions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,20 +173,6 @@ class Judged:
     """Whether the correction for all comparisons withdrew the verdict "different"."""
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
-    """The statistical method of the verdicts."""
-
-    test: str
-    assumptions: tuple[str, ...]
-    comparisons: int
-    """Number of comparisons with a p-value, which were corrected together."""
-    margin: float
-    confidence: float = CONFIDENCE
-    rate: float = RATE
-    correction: str = "Benjamini and Hochberg"
-
-
 def judge(aligned: Sequence[AlignedPair], margin: float = MARGIN) -> tuple[Judged, ...]:
     """Judge every pair of cells alone, then correct all of them together."""
     alone = [
@@ -200,13 +194,6 @@ def judge_groups(
     """Judge several groups, and correct all of their pairs together; one result per group."""
     rows = iter(judge([pair for aligned in groups for pair in aligned], margin))
     return tuple(tuple(islice(rows, len(aligned))) for aligned in groups)
-
-
-def method_of(rows: Sequence[Judged], margin: float, *, paired: bool) -> Method:
-    """The method by which the pairs were judged."""
-    test = PAIRED if paired else UNPAIRED
-    comparisons = sum(row.verdict.p is not None for row in rows)
-    return Method(test, (*_ALWAYS, _BY_KIND[test]), comparisons, margin)
 
 
 def smallest_shown(rows: Sequence[Judged]) -> tuple[float, float, float] | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from netlab.compare import align
-from netlab.compare.align import Judged, Method
+from netlab.compare.align import PAIRED, UNPAIRED, Judged
 from netlab.config.document import did_you_mean
 from netlab.errors import UsageError
 from netlab.ethernet import Link
@@ -54,11 +54,12 @@ class ComparedGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """The result of a comparison: its baseline, contenders, method and verdicts."""
+    """The result of a comparison: its baseline, contenders, test, margin and verdicts."""
 
     baseline: str
     groups: tuple[ComparedGroup, ...]
-    method: Method
+    test: str
+    margin: float
     differences: tuple[str, ...] = ()
     """Differences that forbid a comparison, if the runs were compared nevertheless."""
     remarks: tuple[str, ...] = ()
@@ -68,6 +69,11 @@ class Compared:
     def rows(self) -> tuple[Judged, ...]:
         """The verdicts of all groups."""
         return tuple(row for group in self.groups for row in group.rows)
+
+    @property
+    def judged_together(self) -> int:
+        """Number of comparisons with a p-value, which were corrected together."""
+        return sum(row.verdict.p is not None for row in self.rows)
 
 
 def compare_runs(
@@ -80,7 +86,8 @@ def compare_runs(
     return Compared(
         baseline=str(baseline.path),
         groups=(ComparedGroup(str(contender.path), rows),),
-        method=align.method_of(rows, margin, paired=False),
+        test=UNPAIRED,
+        margin=margin,
         differences=agreed.differences,
         remarks=(*agreed.remarks, *remarks),
     )
@@ -141,12 +148,12 @@ def compare_levels(
         ComparedGroup(comparison.name, rows)
         for comparison, rows in zip(comparisons, align.judge_groups(aligned, margin), strict=True)
     ]
-    all_rows = [row for group in groups for row in group.rows]
     reason = f"no cell differs only in it from a cell of {setting(name, first)}"
     return Compared(
         baseline=f"{run.path}, {setting(name, first)}",
         groups=tuple(group for group in groups if group.rows),
-        method=align.method_of(all_rows, margin, paired=True),
+        test=PAIRED,
+        margin=margin,
         remarks=tuple(f"{group.contender}: {reason}" for group in groups if not group.rows),
     )
 

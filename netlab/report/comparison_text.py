@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 
-from netlab.compare.align import smallest_shown
+from netlab.compare.align import ASSUMPTIONS, CONFIDENCE, CORRECTION, RATE, smallest_shown
 from netlab.compare.runs import Compared
 from netlab.messages import counted
 from netlab.report.sections.comparisons import sheet, words_of
@@ -52,7 +52,6 @@ def as_csv(compared: Compared) -> str:
 
 def as_json(compared: Compared) -> str:
     """One JSON object: the method, and a row a pair and quantity, without unknown values."""
-    method = compared.method
     spread = smallest_shown(compared.rows)
     document = {
         "schema": SCHEMA,
@@ -62,14 +61,14 @@ def as_json(compared: Compared) -> str:
         "contenders": [group.contender for group in compared.groups],
         "remarks": list(compared.remarks),
         "method": {
-            "test": method.test,
+            "test": compared.test,
             "means": "geometric",
-            "assumptions": list(method.assumptions),
-            "correction": method.correction,
-            "false_discovery_rate": method.rate,
-            "judged_together": method.comparisons,
-            "confidence": method.confidence,
-            "margin": method.margin,
+            "assumptions": list(ASSUMPTIONS[compared.test]),
+            "correction": CORRECTION,
+            "false_discovery_rate": RATE,
+            "judged_together": compared.judged_together,
+            "confidence": CONFIDENCE,
+            "margin": compared.margin,
         },
         "verdicts": _verdicts(compared),
         "smallest_difference": spread
@@ -88,7 +87,7 @@ WRITERS: Mapping[str, Callable[[Compared], str]] = {
 
 
 def _head(compared: Compared) -> list[str]:
-    method, spread = compared.method, smallest_shown(compared.rows)
+    spread = smallest_shown(compared.rows)
     contenders = ", ".join(group.contender for group in compared.groups)
     verdicts = ", ".join(f"{n} {verdict}" for verdict, n in _verdicts(compared).items() if n)
     number = counted("{number} comparison", "{number} comparisons", len(compared.rows))
@@ -101,11 +100,11 @@ def _head(compared: Compared) -> list[str]:
             f"at the median, {least} to {most}."
         )
     lines.append(
-        f"Test: {method.test}; intervals at {format_share(method.confidence)}; “different” is "
-        f"corrected for all {method.comparisons} ({method.correction}, "
-        f"{format_share(method.rate)}) and requires a difference above "
-        f"{format_share(method.margin)}. Assumed: "
-        f"{'; '.join(method.assumptions)}."
+        f"Test: {compared.test}; intervals at {format_share(CONFIDENCE)}; “different” is "
+        f"corrected for all {compared.judged_together} ({CORRECTION}, "
+        f"{format_share(RATE)}) and requires a difference above "
+        f"{format_share(compared.margin)}. Assumed: "
+        f"{'; '.join(ASSUMPTIONS[compared.test])}."
     )
     lines += [f"{remark[:1].upper()}{remark[1:]}." for remark in compared.remarks]
     return [printable(line) for line in lines]
@@ -147,7 +146,7 @@ def _data(compared: Compared) -> Iterator[dict[str, Any]]:
             "ratio_high": verdict.high,
             "baseline_trials": len(baseline_trials),
             "contender_trials": len(contender_trials),
-            "test": compared.method.test,
+            "test": compared.test,
             "p": verdict.p,
             "p_together": verdict.p_together,
             "smallest_difference": None if smallest is None else smallest - 1,

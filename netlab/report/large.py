@@ -29,6 +29,7 @@ from netlab.report.text.summary import all_findings, leading
 from netlab.report.write import latex, text, utf8, write_files
 from netlab.results.arrow.run_parts import LARGE_TRIALS, CellFigures, LargeRun
 from netlab.results.labels import setting, setting_name, setting_value
+from netlab.results.layout import in_order
 from netlab.results.quantities import figure_columns
 from netlab.store.plan import Plan, PlannedCell
 from netlab.terminal import printable
@@ -93,23 +94,12 @@ def values_of(cell: PlannedCell) -> dict[str, Value | None]:
 
 def axes_of(cells: Iterable[PlannedCell]) -> tuple[CellAxis, ...]:
     """Everything that has at least two values; levels begin with ``None`` if cells lack a value."""
-    levels: dict[str, dict[Value | None, None]] = {}
-    count = 0
-    seen: Counter[str] = Counter()
-    for cell in cells:
-        count += 1
-        for name, value in values_of(cell).items():
-            levels.setdefault(name, {})[value] = None
-            seen[name] += 1
+    every = [values_of(cell) for cell in cells]
     axes = []
-    for name, values in levels.items():
-        # An absent setting is a level, too.
-        absent = [None] if None in values or seen[name] < count else []
-        present = [level for level in values if level is not None]
-        if all(isinstance(level, int | float) for level in present):
-            present.sort(key=float)  # type: ignore[arg-type]  # numbers
-        if len(absent) + len(present) > 1:
-            axes.append(CellAxis(name, (*absent, *present)))
+    for name in dict.fromkeys(name for values in every for name in values):
+        *levels, last = in_order(values.get(name) for values in every)
+        if levels:  # an absent setting is a level, too
+            axes.append(CellAxis(name, (last, *levels) if last is None else (*levels, last)))
     return tuple(axes)
 
 
