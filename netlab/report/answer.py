@@ -449,26 +449,17 @@ def _importance(kinds: Sequence[KindEffects], test: str, family: str) -> dict[st
 # ---- verdicts
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What a verdict tells of: some cells of a table, and the limit of the lowest."""
-
-    shown: AnswerTable
-    places: Sequence[AnswerCell]
-    low: AnswerCell
-    high: AnswerCell
-    limit: RowLimit
-
-
 def _verdict(shown: AnswerTable, places: Sequence[AnswerCell], limits: RowLimits) -> AnswerLine:
     """One sentence; the first version that has at most ``MOST_WORDS`` words."""
     # Data that stays within one host says nothing about the path, if other data does.
     places = [p for p in places if p.levels[_INSIDE] == _CABLE] or places
     low, high = min(places, key=_order), max(places, key=_order)
-    make = _of_one if len(places) == 1 else _of_shares
-    if len(places) > 1 and any(place.share is None for place in places):
-        make = _range
-    texts = [*make(_Told(shown, places, low, high, limits.of([low])))]
+    if len(places) == 1:
+        texts = [*_of_one(shown, low, limits.of([low]))]
+    elif any(place.share is None for place in places):
+        texts = [*_range(shown, low, high)]
+    else:
+        texts = [*_of_shares(shown, places, low, limits.of([low]))]
     short = [text for text in texts if len(text.split()) <= MOST_WORDS]
     cells = dict.fromkeys(place.cell for place in (low, high, *places))
     return AnswerLine((short or texts[-1:])[0], tuple(cells), _section_of(shown.test))
@@ -511,8 +502,7 @@ def _order(place: AnswerCell) -> float:
     return place.mean if place.share is None else place.share
 
 
-def _of_one(told: _Told) -> Iterator[Message]:
-    shown, low, limit = told.shown, told.low, told.limit
+def _of_one(shown: AnswerTable, low: AnswerCell, limit: RowLimit) -> Iterator[Message]:
     value = joined(" ", [shown.figure(shown.rows[0]), shown.unit])
     if low.share is not None:
         value = _(
@@ -533,9 +523,10 @@ def _of_one(told: _Told) -> Iterator[Message]:
     yield _("{quantity}: {value}", quantity=sentence_case(shown.quantity), value=value)
 
 
-def _of_shares(told: _Told) -> Iterator[Message]:
+def _of_shares(
+    shown: AnswerTable, places: Sequence[AnswerCell], low: AnswerCell, limit: RowLimit
+) -> Iterator[Message]:
     """How many cells fill the wire, and which one is furthest from that."""
-    shown, places, low, limit = told.shown, told.places, told.low, told.limit
     shares = [place.share or 0.0 for place in places]
     least, most = min(shares), max(shares)
     span = spanned(f"{100 * least:.1f}", f"{100 * most:.1f}")
@@ -571,9 +562,8 @@ def _of_shares(told: _Told) -> Iterator[Message]:
     yield _("{head}; the lowest reaches {low} % of its ceiling", head=head, **ends)
 
 
-def _range(told: _Told) -> Iterator[Message]:
+def _range(shown: AnswerTable, low: AnswerCell, high: AnswerCell) -> Iterator[Message]:
     """The lowest and the highest cell, with their conditions or without."""
-    shown, low, high = told.shown, told.low, told.high
     if shown.quantity == _RATE:
         figures = [throughput(1e6 * place.mean) for place in (low, high)]
     else:
