@@ -238,8 +238,8 @@ def ceiling_share(baseline: Analysis, key: str) -> float:
     """
     share = Expectation(what="throughput", bound="at least", limit=1.0, of="ceiling")
     trials = by_cell(baseline.trials)[key]
-    figures = [h for trial in trials for h in limited_figures(share, trial, baseline.plan.link)]
-    values = [figure.value for figure in figures if figure.value is not None]
+    figures = [h for trial in trials for _, h in limited_figures(share, trial, baseline.plan.link)]
+    values = [figure for figure in figures if not isinstance(figure, str)]
     return mean(values) if values else 0.0
 
 

@@ -282,24 +282,15 @@ def _by_findings(
 # Limits of every trial
 
 
-@dataclass(frozen=True, slots=True)
-class LimitedFigure:
-    """One figure of one trial, or the reason why there is none."""
-
-    trial: int
-    flow: str
-    """``to server`` or ``to client`` if there are two flows, else empty."""
-    value: float | None
-    """In the unit that the expectation's ``of`` names; ``None`` if there is no figure."""
-    why_not: str = ""
-
-
 def limited_figures(
     expectation: Expectation, record: Record, link: Link | None
-) -> Iterator[LimitedFigure]:
-    """Each figure of a trial that an expectation (other than ``baseline``) limits."""
+) -> Iterator[tuple[str, float | str]]:
+    """Each figure of a trial that an expectation (other than ``baseline``) limits, in the unit that
+    its ``of`` names, or the reason why there is none; after ``to server`` or ``to client`` if there
+    are two flows, else an empty text.
+    """
     if record.status != Status.OK:
-        yield LimitedFigure(record.trial, "", None, record.why_blank)
+        yield "", record.why_blank
         return
 
     def number(name: str) -> float | str:
@@ -329,9 +320,7 @@ def limited_figures(
             figures = [("", number(name) if passed else 0.0)]
         case _:
             figures = [("", number("rtt_mean_ns"))]
-    for flow, figure in figures:
-        known = (None, figure) if isinstance(figure, str) else (figure, "")
-        yield LimitedFigure(record.trial, FLOWS[flow], *known)
+    yield from ((FLOWS[flow], figure) for flow, figure in figures)
 
 
 def _throughput(
@@ -359,17 +348,20 @@ def _against_limit(
     expectation: Expectation, trials: Sequence[Record], link: Link | None
 ) -> tuple[CheckVerdict, str]:
     """Whether every trial meets the limit."""
-    figures = [figure for trial in trials for figure in limited_figures(expectation, trial, link)]
-    known = [(figure.value, figure) for figure in figures if figure.value is not None]
+    figures = [
+        (figure, ", ".join(filter(None, (f"trial {trial.trial}", flow))))
+        for trial in trials
+        for flow, figure in limited_figures(expectation, trial, link)
+    ]
+    known = [(figure, place) for figure, place in figures if not isinstance(figure, str)]
     missed = [pair for pair in known if not expectation.is_met_by(pair[0])]
     worst_of = min if expectation.bound == "at least" else max
     if missed:
         worst = worst_of(value for value, _ in missed)
-        first = next(figure for value, figure in missed if value == worst)
-        place = ", ".join(filter(None, (f"trial {first.trial}", first.flow)))
+        place = next(place for value, place in missed if value == worst)
         of = f", {len(missed)} of {len(figures)} figures" if len(figures) > 1 else ""
         return "not met", f"{expectation.words(worst)} in {place}{of}"
-    blanks = [figure.why_not for figure in figures if figure.value is None]
+    blanks = [figure for figure, _ in figures if isinstance(figure, str)]
     if blanks:
         return "cannot be judged", _why_not(blanks, len(figures))
     worst = worst_of(value for value, _ in known)
