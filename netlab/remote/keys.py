@@ -26,6 +26,7 @@ from paramiko.ssh_exception import PasswordRequiredException, SSHException
 
 from netlab.errors import HostError, HostGone, HostKeyError, UnknownHostKey
 from netlab.experiment.hosts import SshTarget, parse_ssh
+from netlab.remote.transport import HeldOpen
 from netlab.terminal import excerpt
 
 T = TypeVar("T")
@@ -62,58 +63,35 @@ Closable = socket.socket | paramiko.Channel | paramiko.Transport
 """What a login opens: a socket, a channel, an SSH connection."""
 
 
-class Chain:
+class Chain(HeldOpen[Closable]):
     """Connections through jump hosts to a host, and everything that is open while they are made.
 
-    Each item is registered before its use, so that ``close``, from any thread, ends every wait.
+    ``close`` waits for no host: the first socket is closed first, so that closing the rest does not
+    wait until data are sent.
     """
 
     def __init__(self, host_label: str) -> None:
-        self._shown = host_label
-        self._lock = threading.Lock()
-        self._held: list[Closable] = []
-        self._closed = threading.Event()
+        super().__init__(end, f"{host_label}: the connection was closed")
+        self._closing = threading.Event()
         self.connections: list[paramiko.Transport] = []
         """Logged-in connections in their order; the last one is to the host itself."""
-
-    @property
-    def closed(self) -> bool:
-        """Whether ``close`` was called."""
-        return self._closed.is_set()
-
-    def hold(self, item: Closable) -> None:
-        """Register an item before its use; HostGone if the chain is closed."""
-        with self._lock:
-            if not self.closed:
-                self._held.append(item)
-                return
-        end(item)
-        self.check()
 
     def drop(self, item: Closable) -> None:
         """Close an item that is no longer needed."""
         with self._lock:
-            self._held = [member for member in self._held if member is not item]
+            self._held.pop(item, None)
         end(item)
 
     def pause(self, seconds: float) -> None:
         """Sleep; HostGone if the chain is closed meanwhile."""
-        self._closed.wait(seconds)
+        self._closing.wait(seconds)
         self.check()
 
-    def check(self) -> None:
-        """Raise HostGone if the chain is closed."""
-        if self.closed:
-            raise HostGone(f"{self._shown}: the connection was closed")
-
     def close(self) -> None:
-        """Close everything without waiting for any host. Safe to call again."""
-        with self._lock:
-            self._closed.set()
-            items, self._held = self._held, []
-        # Close the first socket first, so that closing the rest does not wait until data are sent.
-        for item in items:
-            end(item)
+        """As for all that is open; it also ends a ``pause``."""
+        self.closed = True
+        self._closing.set()
+        super().close()
 
 
 def end(item: Closable) -> None:
@@ -423,7 +401,7 @@ class KeyAgent(AgentSSH):
             connection = get_agent_connection()
         elif path:
             connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            self._chain.hold(connection)
+            self._chain.add(connection)
             connection.settimeout(AGENT_S)
             try:
                 connection.connect(path)

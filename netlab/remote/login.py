@@ -70,7 +70,7 @@ def way_to(place: Endpoint, through: tuple[str, paramiko.Transport] | None, chai
             # This machine may lack an address family, such as IPv6 with ipv6.disable=1.
             cause = cause or error
             continue
-        chain.hold(connection)
+        chain.add(connection)
         try:
             # A request is one small segment: Nagle's algorithm would delay it by 40 ms and more.
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -129,7 +129,7 @@ def _channel(place: Endpoint, jump: str, through: paramiko.Transport, chain: Cha
         cause = in_words(error)
         fault = f"{place.shown}: {jump} does not forward to {where(place)}: {cause}"
         raise HostError(fault) from None
-    chain.hold(channel)
+    chain.add(channel)
     return channel
 
 
@@ -315,7 +315,7 @@ class _Login:
         way = way_to(self.place, self.through, self.chain)
         began = time.monotonic()
         connection = _Connection(way, packetizer_class=_Handshake)
-        self.chain.hold(connection)
+        self.chain.add(connection)
         connection.banner_timeout = CONNECT_S
         connection.handshake_timeout = LOGIN_S
         # Every server ignores this message (SSH_MSG_IGNORE) after the first key exchange.

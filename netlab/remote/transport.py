@@ -104,7 +104,7 @@ class HeldOpen(Generic[Open]):
         self._end = end
         self._refusal = refusal
         self._lock = threading.Lock()
-        self._held: weakref.WeakSet[Open] = weakref.WeakSet()
+        self._held: weakref.WeakKeyDictionary[Open, None] = weakref.WeakKeyDictionary()
         self.closed = False
         """Whether ``close`` was called."""
 
@@ -112,13 +112,18 @@ class HeldOpen(Generic[Open]):
         """Register it before its first use; after ``close``, it is closed, and HostGone raised."""
         with self._lock:
             if not self.closed:
-                self._held.add(opened)
+                self._held[opened] = None
                 return
         self._end(opened)
-        raise HostGone(self._refusal)
+        self.check()
+
+    def check(self) -> None:
+        """Raise HostGone after ``close``."""
+        if self.closed:
+            raise HostGone(self._refusal)
 
     def close(self) -> None:
-        """Close all of it, and thus end every wait for it; safe to call again."""
+        """Close all of it in its order, and so end every wait for it; safe to call again."""
         with self._lock:
             self.closed = True
             held = list(self._held)
@@ -204,8 +209,7 @@ class LocalTransport(HeldOpen[LocalProcess]):
 
     def start(self, argv: Sequence[str]) -> Process:
         """Start a program in its own session, so that Ctrl-C in the terminal does not reach it."""
-        if self.closed:
-            raise HostGone(self._refusal)
+        self.check()
         try:
             process = LocalProcess(argv)
         except OSError as error:

@@ -418,8 +418,7 @@ class RelayedTransport(HeldOpen[_RelayedProcess]):
 
     def start(self, argv: Sequence[str] | None) -> _RelayedProcess:
         """Start a program; ``None``: use the agent that the worker has there."""
-        if self.closed:
-            raise HostGone(self._refusal)
+        self.check()
         process = self._relay.start(self._host_name, argv)
         self.add(process)
         return process
