@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from netlab import clock
 from netlab.errors import HostError, HostGone, LockedError, ProbeError
@@ -153,14 +153,25 @@ class Ended:
     errors: str
     is_cut: bool
     """Whether a part of the output was discarded; always false for a killed program (unknown)."""
+    left: bool = False
+    """Whether the entry of the undo log whose command it was is still there, because it failed."""
+
+    @property
+    def output(self) -> str:
+        """The last lines of its standard output, then those of its standard error."""
+        streams = (self.text, self.errors)
+        return "\n".join(line for one in streams for line in one.splitlines()[-LINES_MOST:])
 
 
-def run_to_end(agent: Agent, words: Sequence[str], deadline_s: float) -> Ended:
-    """Run a program on a host and wait for its end; its agent kills it at its deadline.
+def run_to_end(
+    agent: Agent, words: Sequence[str], deadline_s: float, entry: str | None = None
+) -> Ended:
+    """Run a program on a host, or the command of an ``entry`` of its undo log, and wait for its
+    end; its agent kills it at its deadline.
 
     Raises ProbeError, for example ``program-missing``, and HostGone.
     """
-    program = Program.start(agent, words, deadline_s)
+    program = Program.start(agent, words, deadline_s, entry)
     killed = ended_by_deadline(program)
     result = program.result or {}
     return Ended(
@@ -170,6 +181,8 @@ def run_to_end(agent: Agent, words: Sequence[str], deadline_s: float) -> Ended:
         text=program.text(),
         errors=program.text(STANDARD_ERROR),
         is_cut=program.is_cut,
+        # If the deadline ended the command of an entry, the entry always stays.
+        left=entry is not None and (killed or bool(result.get("left"))),
     )
 
 
@@ -195,21 +208,6 @@ NOT_STARTED = 127
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
-    """How the command of an entry ended."""
-
-    entry: str
-    left: bool
-    """Whether the entry is still in the undo log, because its command failed."""
-    exit_code: int | None
-    signal: int | None
-    """The signal that ended it, unless its deadline did."""
-    killed: bool
-    output: str
-    """The last lines that it printed: those of its standard output, then of its standard error."""
-
-
-@dataclass(frozen=True, slots=True)
 class Leftover:
     """An entry of an agent that no longer runs. Its command was not run, or the command failed."""
 
@@ -222,10 +220,6 @@ class Leftover:
     """When it was registered, by the host's clock."""
     network_id: int | None = None
     """The network namespace of the agent that registered it."""
-    exit_code: int | None = None
-    """Exit code of the last try; ``signal`` and ``killed`` are of the last try, too."""
-    signal: int | None = None
-    killed: bool = False
     damaged: bool = False
     """Whether its file is unsafe, or the entry was changed or is incomplete. It is never run."""
 
@@ -255,7 +249,7 @@ def guard(agent: Agent, words: Sequence[str], deadline_s: float) -> str:
     return str(agent.ask("guard", timeout_s=GUARD_S, **keys_of(words, deadline_s))["entry"])
 
 
-def undo(agent: Agent, entry: str, deadline_s: float) -> Undone:
+def undo(agent: Agent, entry: str, deadline_s: float) -> Ended:
     """Run the command of an entry now, and wait for its end. ``deadline_s``: the entry's deadline.
 
     Raises ProbeError if it cannot be run, for example ``unknown-entry`` and ``entry-in-use``. If
@@ -263,28 +257,12 @@ def undo(agent: Agent, entry: str, deadline_s: float) -> Undone:
     HostGone if the host is lost.
     """
     _check(agent)
-    words = (f"entry {entry}",)
     try:
-        program = Program.start(agent, words, deadline_s, entry)
+        return run_to_end(agent, (f"entry {entry}",), deadline_s, entry)
     except ProbeError as error:
         if error.word != "program-missing":
             raise
-        return Undone(entry, True, NOT_STARTED, None, False, error.detail)
-    killed = ended_by_deadline(program)
-    result = program.result or {}
-    return Undone(
-        entry=entry,
-        # If the deadline ended the command, its entry always stays.
-        left=killed or bool(result.get("left")),
-        exit_code=result.get("exit_code"),
-        signal=result.get("signal"),
-        killed=killed,
-        output="\n".join(
-            line
-            for descriptor in (STANDARD_OUTPUT, STANDARD_ERROR)
-            for line in program.text(descriptor).splitlines()[-LINES_MOST:]
-        ),
-    )
+        return Ended(NOT_STARTED, None, False, "", error.detail, False, left=True)
 
 
 def leftovers(agent: Agent) -> Leftovers:
@@ -328,9 +306,6 @@ def _leftover(record: Mapping[str, Any]) -> Leftover:
         deadline_s=record["deadline_ns"] / 1e9,
         written_wall_ns=record["written_wall_ns"],
         network_id=record.get("network_id"),
-        exit_code=record.get("exit_code"),
-        signal=record.get("signal"),
-        killed=bool(record.get("killed")),
     )
 
 
@@ -417,26 +392,19 @@ COUNTERS_S = 3.0
 """Time limit for counters: some drivers update them only every second or two."""
 
 
-class Far(Protocol):
-    """The peer in a check of the path: its host's name and its test address."""
+@dataclass(frozen=True, slots=True)
+class Far:
+    """One side of a check of the path: its host's name and its test address."""
 
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def address(self) -> str: ...  # noqa: D102
+    name: str
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
-class RouteEnd:
+class RouteEnd(Far):
     """One side of a check, with its agent."""
 
     agent: Agent
-    address: str
-
-    @property
-    def name(self) -> str:
-        """Name of its host."""
-        return self.agent.host.name
 
 
 def check_route(end: RouteEnd, peer: Far) -> Mapping[str, Any]:
@@ -497,16 +465,16 @@ def check_counters(
 
 def interface_of(facts: Mapping[str, Any], address: str) -> str | None:
     """The device that has ``address``, by ``addresses`` in the facts; ``None`` if none has it."""
-    plain = address.partition("%")[0]
-    devices = (name for name, local in addresses_in(facts) if local.partition("/")[0] == plain)
-    return next(devices, None)
+    return entry_of(facts, address)[0]
 
 
-def prefix_of(facts: Mapping[str, Any], address: str) -> str | None:
-    """``address`` with its prefix length, by ``addresses`` in the facts; ``None`` without it."""
+def entry_of(facts: Mapping[str, Any], address: str) -> tuple[str | None, str]:
+    """The device that has ``address``, and the address with its prefix length; without one,
+    ``None`` and the address itself.
+    """
     plain = address.partition("%")[0]
-    locals_ = (local for _, local in addresses_in(facts) if local.partition("/")[0] == plain)
-    return next(locals_, None)
+    entries = (entry for entry in addresses_in(facts) if entry[1].partition("/")[0] == plain)
+    return next(entries, (None, address))
 
 
 def plain_addresses(facts: Mapping[str, Any]) -> str:

@@ -85,7 +85,7 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
     proved: set[tuple[str, str | None]] = set()
     addresses = common_addresses(*(pair or (server.host, client.host)))
     for server_address, client_address in addresses:
-        ends = programs.RouteEnd(server, server_address), programs.RouteEnd(client, client_address)
+        ends = _end(server, server_address), _end(client, client_address)
         if programs.same_host(server, client):
             faults += _check_both(*ends)
             continue
@@ -156,11 +156,11 @@ def preflight_service(client: Agent, server: Host) -> Preflight:
     """Check the path to a host without an agent, by its echo. HostError if it is wrong."""
     address = server.service_addresses[0]
     try:
-        end = programs.RouteEnd(client, client.host.address(None, version_of(address)))
+        end = _end(client, client.host.address(None, version_of(address)))
     except UsageError as error:
         return Preflight(blocked=(), warnings=(f"{server.name}: {error}",))
     own = is_own_address(client.host, address)
-    peer = _Service(server.name, address)
+    peer = programs.Far(server.name, address)
     facts = {} if own else programs.check_route(end, peer)
     blocked: list[PathFault] = []
     if (echo := server.mirror) is None:
@@ -197,12 +197,8 @@ def ends_without_agent(server: Host, client: Agent) -> Ends:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Service:
-    """The answering side of a check, if it has no agent."""
-
-    name: str
-    address: str
+def _end(agent: Agent, address: str) -> programs.RouteEnd:
+    return programs.RouteEnd(agent.host.name, address, agent)
 
 
 def _check_echo(protocol: str, client: programs.RouteEnd, echo: Mirror) -> str | None:

@@ -436,8 +436,7 @@ def _test_address(
 ) -> Iterator[tuple[str, str]]:
     """A line about a test address and the interface that has it; faults go to ``unfit``."""
     title = f"address {network}, IPv{ipaddress.ip_address(address.partition('%')[0]).version}"
-    local = programs.prefix_of(agent.facts(), address)
-    facts = agent.facts(to=_neighbour(local or address))
+    facts = agent.facts(to=_neighbour(programs.entry_of(agent.facts(), address)[1]))
     device = programs.interface_of(facts, address)
     if device is None and "addresses" in facts:
         unfit.append(

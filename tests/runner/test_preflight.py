@@ -248,7 +248,7 @@ def counters(sent_packets: int, received_packets: int) -> dict[str, Any]:
 
 def check_counters(*answers: Mapping[str, Any]) -> str | None:
     baseline, *answers_after = answers
-    end = RouteEnd(cast(Agent, Facts(*answers_after)), "10.0.0.1")
+    end = RouteEnd("left", "10.0.0.1", cast(Agent, Facts(*answers_after)))
     return programs.check_counters(end, end, baseline, {"TCP", "UDP"})
 
 
