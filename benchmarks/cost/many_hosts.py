@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from benchmarks.stage import NETLAB, ROOT, Verdict, finish
-from netlab.experiment.hosts import Match, every_pairing, labels_of, rounds_of
+from netlab.experiment.hosts import Match, labels_of, named, rounds_of
 
 MATRIX = """\
 title: every host with every other
@@ -43,7 +43,7 @@ def scheduled(hosts: int) -> tuple[float, int]:
     rounds.
     """
     names = [f"h{n}" for n in range(hosts)]
-    pairings = every_pairing(names, machines={name: name for name in names}, inside=False)
+    pairings = [named(one, other) for one in names for other in names if one != other]
     meetings = [Match(pairing, *labels_of(pairing)) for pairing in pairings]
     times = []
     for _ in range(5):

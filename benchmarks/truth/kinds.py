@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.stage import ROOT, Verdict, finish, netlab
 from netlab import lab
 from netlab.ethernet import Link, ceiling_bit_per_s
-from netlab.experiment.hosts import every_pairing, role_of, roles_of
+from netlab.experiment.hosts import named, roles_of
 from netlab.findings.analysis import Analysis, load
 from netlab.report.sections import parts_of
 from netlab.report.tables.elements import HeatMap, Part
@@ -37,8 +37,7 @@ ROLES = (
 
 def pairings() -> list[str]:
     """Every ordered pair of roles, except those that no cable connects."""
-    hosts = {role_of(role).host for role in ROLES}
-    every = every_pairing(ROLES, machines={host: host for host in hosts})
+    every = [named(server, client) for server in ROLES for client in ROLES]
     return [pairing for pairing in every if not _crosses(pairing)]
 
 

@@ -100,31 +100,6 @@ def of_mesh(pairings: Iterable[str]) -> frozenset[str]:
     return by_name if has_ring or len(by_name) > MOST_IN_TABLES else frozenset()
 
 
-def every_pairing(
-    roles: Sequence[str],
-    *,
-    machines: Mapping[str, str],
-    never_clients: Iterable[str] = (),
-    inside: bool = True,
-) -> tuple[str, ...]:
-    """Each ordered pair of ``roles`` once, by server, then by client, in the order given.
-
-    ``machines`` maps each host to its machine. With ``inside`` the pairs within one machine are
-    included, also each role with itself. ``never_clients`` are roles that can only be servers.
-    """
-    idle = frozenset(never_clients)
-    places = [(role, machines[role_of(role).host]) for role in roles]
-    clients = [(role, machine) for role, machine in places if role not in idle]
-    return tuple(
-        [
-            named(server, client)
-            for server, server_machine in places
-            for client, client_machine in clients
-            if inside or server_machine != client_machine
-        ]
-    )
-
-
 Item = TypeVar("Item")
 
 
@@ -446,19 +421,23 @@ class Inventory:
         return replace(host, only_network=role.network)
 
     def every_pairing(self, roles: Iterable[str] | None, *, inside: bool) -> tuple[str, ...]:
-        """Each ordered pair of ``roles`` (``None``: all hosts except observed ones).
+        """Each ordered pair of ``roles`` (``None``: all hosts except observed ones), by server,
+        then by client, in their order; a host without an agent is never the client.
 
         UsageError for an unknown host. ``inside``: also the pairs within one machine, including
         each host with itself.
         """
         everyone = [host.name for host in self.hosts if host.name not in self.observed]
         names = everyone if roles is None else list(roles)
-        hosts = {role: self.role(role) for role in names}
-        return every_pairing(
-            names,
-            machines={host.name: host.machine_name for host in hosts.values()},
-            never_clients=[role for role, host in hosts.items() if not host.has_agent],
-            inside=inside,
+        places = [(role, self.role(role)) for role in names]
+        clients = [(role, host.machine_name) for role, host in places if host.has_agent]
+        return tuple(
+            [
+                named(server, client)
+                for server, host in places
+                for client, machine in clients
+                if inside or host.machine_name != machine
+            ]
         )
 
     def match(self, pairing: str) -> Match:
@@ -518,14 +497,6 @@ def match_of(pairing: str, pair: HostPair) -> Match:
     shares = server.shares + client.shares
     machines = server.machine_name, client.machine_name
     return Match(pairing, *machines, frozenset(shares) if shares else frozenset())
-
-
-def kept_busy(pair: HostPair) -> frozenset[str]:
-    """Names of what a pair occupies: its machines, and the links that they share with others."""
-    server, client = pair
-    inside = server.machine_name == client.machine_name
-    shared = () if inside else (*server.shares, *client.shares)
-    return frozenset({server.machine_name, client.machine_name, *(f"{n} (shared)" for n in shared)})
 
 
 def local_os() -> str:

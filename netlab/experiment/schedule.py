@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,7 +48,7 @@ def rounds(
     *,
     order: Order,
     seed: int,
-    hosts_of: Callable[[Cell], frozenset[str]],
+    hosts_of: Callable[[Cell], Collection[Hashable]],
     parallel: bool,
     match_of: Callable[[str], Match] | None = None,
     common: bool = True,

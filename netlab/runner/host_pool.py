@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Self
 
 from netlab.errors import HostError, HostGone, ProbeError
 from netlab.experiment.cells import Cell
-from netlab.experiment.hosts import Host, Match, kept_busy
+from netlab.experiment.hosts import Host, Match, match_of
 from netlab.experiment.schedule import Trial
 from netlab.measurement.ends import Ends, address_of, connected_as_set
 from netlab.remote.agent import Agent
@@ -220,10 +220,10 @@ class HostPool:
             for agent in self._hosts.agents.values()
         )
 
-    def hosts_of(self, cell: Cell) -> frozenset[str]:
-        """Names of the machines and shared links that a cell uses."""
+    def hosts_of(self, cell: Cell) -> Collection[Hashable]:
+        """The machines and shared links that a cell uses: ``Match.needs``."""
         pair = self._pairs.get(cell.pairing)
-        return frozenset({f"nobody-{cell.pairing}"}) if pair is None else kept_busy(pair)
+        return [f"nobody-{cell.pairing}"] if pair is None else match_of(cell.pairing, pair).needs
 
     def match_of(self, pairing: str) -> Match:
         """The machines and links that no other trial may use while one of this pairing runs."""

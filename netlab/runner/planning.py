@@ -183,9 +183,6 @@ def plan_of(
     matches = {pairing: hosts.match_of(pairing, pair) for pairing, pair in pairs.items()}
     ends = _ends(pairings, matches)
 
-    def busy(cell: Cell) -> frozenset[str]:
-        return hosts.kept_busy(pairs[cell.pairing]) if pairs else frozenset(ends[cell.pairing])
-
     cells_to_measure = tuple(cell for cell in cells if cell not in refusals) if refusals else cells
 
     def drawn(times: Callable[[Cell], int]) -> tuple[Round, ...]:
@@ -196,7 +193,7 @@ def plan_of(
             [Trial(cell, number) for number in numbers for cell, n in counts if number <= n],
             order=matrix.order,
             seed=matrix.seed,
-            hosts_of=busy,
+            hosts_of=lambda cell: matches[cell.pairing].needs if matches else ends[cell.pairing],
             parallel=matrix.parallel,
             match_of=matches.__getitem__ if matches else None,
             common=matrix.common_window,

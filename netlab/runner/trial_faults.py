@@ -584,6 +584,6 @@ def groups_without_overlap(
     by_letter = [pairing for pairing in pairs if not hosts.is_by_name(pairing)]
     by_name = hosts.rounds_of([match_of(pairing) for pairing in pairs if hosts.is_by_name(pairing)])
     return [
-        *hosts.earliest_fit(by_letter, lambda pairing: hosts.kept_busy(pairs[pairing])),
+        *hosts.earliest_fit(by_letter, lambda key: hosts.match_of(key, pairs[key]).needs),
         *(tuple(match.pairing for match in group) for group in by_name),
     ]

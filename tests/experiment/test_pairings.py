@@ -11,11 +11,11 @@ from netlab.config.inventory import load_inventory
 from netlab.config.matrix_file import load_matrix
 from netlab.errors import MatrixError, UsageError
 from netlab.experiment.hosts import (
+    Host,
     Inventory,
-    every_pairing,
     is_by_name,
-    kept_busy,
     labels_of,
+    match_of,
     role_of,
     roles_of,
 )
@@ -198,8 +198,9 @@ def test_a_pairing_that_names_a_mirror_host_as_client_is_refused(inventory: Inve
 def test_a_pair_occupies_its_machines_and_the_shared_links_between_them(
     inventory: Inventory,
 ) -> None:
-    assert kept_busy(inventory.pair("nas+desk")) == {"nas", "pc", "up (shared)", "hub (shared)"}
-    assert kept_busy(inventory.pair("guest+desk")) == {"pc"}
+    needs = match_of("", inventory.pair("nas+desk")).needs
+    assert set(needs) == {"nas", "pc", ("share", "up"), ("share", "hub")}
+    assert match_of("", inventory.pair("guest+desk")).needs == ("pc",)
     match = inventory.match("nas+guest@nat")
     assert (match.server_machine, match.client_machine) == ("nas", "pc")
     assert match.shares == {"up"}
@@ -231,6 +232,6 @@ def test_the_plan_shows_the_parallel_rounds_and_the_time_saved(tmp_path: Path) -
 
 
 def test_all_pairings_are_ordered_by_server_and_then_by_client() -> None:
-    machines = {"a": "a", "b": "b"}
-    assert every_pairing(["a", "b"], machines=machines) == ("a+a", "a+b", "b+a", "b+b")
-    assert every_pairing(["a", "b"], machines=machines, inside=False) == ("a+b", "b+a")
+    two = Inventory("lab.yaml", tuple(Host(name=name, os="L") for name in "ab"), {})
+    assert two.every_pairing(None, inside=True) == ("a+a", "a+b", "b+a", "b+b")
+    assert two.every_pairing(["a", "b"], inside=False) == ("a+b", "b+a")
