@@ -72,6 +72,7 @@ class Chain(HeldOpen[Closable]):
 
     def __init__(self, host_label: str) -> None:
         super().__init__(end, f"{host_label}: the connection was closed")
+        self._held = {}  # its own: nobody else may have an item until the login ends
         self._closing = threading.Event()
         self.connections: list[paramiko.Transport] = []
         """Logged-in connections in their order; the last one is to the host itself."""

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -104,7 +104,7 @@ class HeldOpen(Generic[Open]):
         self._end = end
         self._refusal = refusal
         self._lock = threading.Lock()
-        self._held: weakref.WeakKeyDictionary[Open, None] = weakref.WeakKeyDictionary()
+        self._held: MutableMapping[Open, None] = weakref.WeakKeyDictionary()
         self.closed = False
         """Whether ``close`` was called."""
 
