@@ -171,8 +171,14 @@ def run_to_end(
 
     Raises ProbeError, for example ``program-missing``, and HostGone.
     """
-    program = Program.start(agent, words, deadline_s, entry)
-    killed = ended_by_deadline(program)
+    program, killed = Program.start(agent, words, deadline_s, entry), False
+    try:
+        program.wait()
+    except BaseException as error:
+        killed = isinstance(error, ProbeError) and error.word == "deadline"
+        if not killed:
+            program.abort()
+            raise
     result = program.result or {}
     return Ended(
         exit_code=result.get("exit_code"),
@@ -184,18 +190,6 @@ def run_to_end(
         # If the deadline ended the command of an entry, the entry always stays.
         left=entry is not None and (killed or bool(result.get("left"))),
     )
-
-
-def ended_by_deadline(program: Program) -> bool:
-    """Wait for its end. Returns whether its deadline ended it. Raises as ``Program.wait``."""
-    try:
-        program.wait()
-    except BaseException as error:
-        if isinstance(error, ProbeError) and error.word == "deadline":
-            return True
-        program.abort()
-        raise
-    return False
 
 
 GUARD_S = 30.0

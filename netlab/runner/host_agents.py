@@ -10,24 +10,22 @@ from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
+from pathlib import PurePosixPath
 from typing import Literal
 
 from netlab import clock, errors
 from netlab.experiment.hosts import Host, Inventory
 from netlab.remote.agent import Agent
-from netlab.remote.programs import LockOwner, lock_host
+from netlab.remote.programs import LockOwner, lock_host, run_to_end
 from netlab.runner.ending import AT_ONCE, DaemonExecutor
 from netlab.runner.places import TrialPlace
 from netlab.runner.progress import counted
 from netlab.runner.trial_faults import FIRST_PAUSE_S, REFUSED_PAUSE_S, Absence, KeepTraceback
 
 LOOK_S = 5.0
-"""Time limit for a command that looks at a process on a host."""
+"""Time limit for a command that looks at a process on a host, or ends it."""
 
-LOOK_MOST_BYTES = 1 << 16
-"""Limit of the output of such a command, including the texts that a login prints."""
-
-AGENT_FILE_BEGINS = b"netprobe"
+AGENT_FILE_BEGINS = "netprobe"
 """How the name of an agent's program begins; another program may have the id by now."""
 
 Identity = tuple[str, str]
@@ -53,47 +51,15 @@ class Orphans:
         with self._guard:
             pids = sorted(self._pids.get(agent.identity, ()))
         for pid in pids:
-            with suppress(errors.HostError, OSError):
-                if _is_agent(agent, pid):
-                    process = agent.start_beside(("kill", "-KILL", str(pid)))
-                    try:
-                        if process.wait(LOOK_S) is None:
-                            raise TimeoutError
-                    finally:
-                        process.kill()
-                with self._guard:
-                    self._pids[agent.identity].discard(pid)
-
-
-def _is_agent(agent: Agent, pid: int) -> bool:
-    """Whether a process on the host runs a probe; TimeoutError if the answer takes too long."""
-    process = agent.start_beside(("readlink", f"/proc/{pid}/exe"))
-    # A background program that a login's rc file started may keep the output open after the
-    # command ended. Closing the channel ends the reading.
-    end = threading.Timer(LOOK_S, process.kill)
-    end.daemon = True
-    end.start()
-    try:
-        status = process.wait(LOOK_S)
-        if status is None:
-            raise TimeoutError
-        output = b""
-        # If the status is not 0, there is no such process, and no output.
-        while status == 0 and len(output) < LOOK_MOST_BYTES and not _names_agent(output):
-            part = process.read()
-            if not part:
-                break
-            output += part
-        return _names_agent(output)
-    finally:
-        end.cancel()
-        process.kill()
-
-
-def _names_agent(output: bytes) -> bool:
-    """Whether a complete line of the output is the path of a probe."""
-    names = (line.rpartition(b"/")[2] for line in output.split(b"\n")[:-1])
-    return any(name.startswith(AGENT_FILE_BEGINS) for name in names)
+            with suppress(errors.HostError, errors.ProbeError):
+                # If there is no such process, there is no output.
+                look = run_to_end(agent, ("readlink", f"/proc/{pid}/exe"), LOOK_S)
+                if PurePosixPath(look.text).name.startswith(AGENT_FILE_BEGINS):
+                    # A host may have no program `kill`, but each shell has the command.
+                    look = run_to_end(agent, ("sh", "-c", f"kill -KILL {pid}"), LOOK_S)
+                if not look.killed:
+                    with self._guard:
+                        self._pids[agent.identity].discard(pid)
 
 
 LEASE_S = 12.0

@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import sshd
 from sshd import Site, host_at, is_alive, site, until
 
-from netlab.errors import HostError
-from netlab.remote.agent import Agent, connect
-from netlab.remote.transport import Transport
+from netlab.errors import ProbeError
+from netlab.remote.agent import Agent
 from netlab.runner import host_agents
 from netlab.runner.host_agents import Orphans
 
@@ -25,8 +23,6 @@ __all__ = ["site"]
 
 pytestmark = sshd.needs_sshd
 
-# What a `.bashrc` may do: it holds the output of each command open.
-BACKGROUND = "sleep 600 &"
 NO_PROCESS = (1 << 22) + 1
 """Beyond the highest number of a process."""
 
@@ -41,71 +37,51 @@ def left(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         child.kill()
 
 
-def agent_on(transport: Transport, pid: int) -> Agent:
-    stand_in: Any = SimpleNamespace(
-        host=SimpleNamespace(local=False, os="L"),
-        hello={"pid": pid},
-        identity=("machine", "network"),
-        start_beside=transport.start,
-    )
-    return cast(Agent, stand_in)
+def orphans_of(agent: Agent, pid: int) -> Orphans:
+    """An earlier agent on the same host was lost: the process with this number."""
+    lost: Any = SimpleNamespace(host=agent.host, hello={"pid": pid}, identity=agent.identity)
+    registry = Orphans()
+    registry.add(lost)
+    return registry
 
 
 @pytest.fixture
-def transport(site: Site) -> Iterator[Transport]:
-    server = site.server()
-    server.says(at_first=BACKGROUND)
-    connection = connect(host_at(server))
-    yield connection
-    connection.close()
+def agent(site: Site) -> Iterator[Agent]:
+    opened = Agent.open(host_at(site.server()))
+    yield opened
+    opened.close()
 
 
-def ended_in_s(registry: Orphans, agent: Agent) -> float:
-    start_s = time.monotonic()
+def test_an_orphaned_agent_that_has_ended_is_forgotten(agent: Agent) -> None:
+    registry = orphans_of(agent, NO_PROCESS)
     registry.end(agent)
-    return time.monotonic() - start_s
-
-
-def test_netlab_does_not_wait_for_an_ended_orphaned_agent_although_its_output_is_open(
-    transport: Transport,
-) -> None:
-    agent = agent_on(transport, NO_PROCESS)
-    registry = Orphans()
-    registry.add(agent)
-    assert ended_in_s(registry, agent) < 300
+    assert registry._pids == {agent.identity: set()}
 
 
 def test_an_orphaned_agent_that_still_runs_is_killed(
-    transport: Transport, left: subprocess.Popen[bytes]
+    agent: Agent, left: subprocess.Popen[bytes]
 ) -> None:
-    agent = agent_on(transport, left.pid)
-    registry = Orphans()
-    registry.add(agent)
-    assert ended_in_s(registry, agent) < 300
+    orphans_of(agent, left.pid).end(agent)
     assert left.wait(60) == -9
 
 
 def test_another_program_with_the_process_number_of_an_orphaned_agent_is_left_alone(
-    transport: Transport, monkeypatch: pytest.MonkeyPatch
+    agent: Agent,
 ) -> None:
-    monkeypatch.setattr(host_agents, "LOOK_S", 0.5)
     parent = os.getppid()
-    agent = agent_on(transport, parent)
-    registry = Orphans()
-    registry.add(agent)
-    assert ended_in_s(registry, agent) < 300
+    orphans_of(agent, parent).end(agent)
     assert is_alive(parent)
 
 
 def test_an_orphaned_agent_that_could_not_be_ended_is_ended_the_next_time(
-    transport: Transport, left: subprocess.Popen[bytes]
+    agent: Agent, left: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_words: object) -> None:
-        raise HostError("far: it opens no further channel")
+    def full(*_words: object) -> None:
+        raise ProbeError("far", "too-many-tests")
 
-    agent = agent_on(transport, left.pid)
-    registry = Orphans()
-    registry.add(agent)
-    registry.end(cast(Agent, SimpleNamespace(identity=agent.identity, start_beside=full)))
+    registry = orphans_of(agent, left.pid)
+    with monkeypatch.context() as context:
+        context.setattr(host_agents, "run_to_end", full)
+        registry.end(agent)
     registry.end(agent)
     assert until(lambda: left.poll() is not None)
