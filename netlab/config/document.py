@@ -367,7 +367,9 @@ class Document:
                 break
             named = key if at_key else node
             line, column = named.line, named.column
-        return Fault(self.file, line, column, path_text(path), message)
+        # As text, the path is ``tests[0].message_size[2]``.
+        words = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+        return Fault(self.file, line, column, words.removeprefix("."), message)
 
     def at(self, path: KeyPath) -> Any:
         """The data at ``path``; KeyError or IndexError if there is none."""
@@ -445,14 +447,6 @@ def check(
     except ValidationError as error:
         details = error.errors(include_url=False)
         return [_placed_fault(document, data, model_class, detail) for detail in details]
-
-
-def path_text(path: KeyPath) -> str:
-    """A key path as text, such as ``tests[0].message_size[2]``."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return text.removeprefix(".")
 
 
 OTHER_WORDS: Mapping[str, str] = {

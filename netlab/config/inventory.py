@@ -31,7 +31,6 @@ from netlab.experiment.hosts import (
     role_of,
     roles_of,
 )
-from netlab.experiment.matrix import Matrix
 
 
 def load_inventory(path: Path) -> Inventory:
@@ -110,13 +109,6 @@ def _host_of(name: str, model: Any) -> Host:
         serves={name: Service(*place) for name, place in model.serves.items()},
         **{key: getattr(model, key) for key in as_written},
     )
-
-
-def refuse_unknown_hosts(matrix: Matrix, inventory: Inventory) -> None:
-    """Raise MatrixError for hosts and networks that the matrix names and the inventory lacks."""
-    faults = [*unknown_hosts(load_document(matrix.text, matrix.file), inventory)]
-    if faults:
-        raise MatrixError(faults)
 
 
 def unknown_hosts(document: Document, inventory: Inventory) -> Iterator[Fault]:

@@ -32,7 +32,7 @@ from netlab.config.document import (
     read_document,
     validate,
 )
-from netlab.config.inventory import load_inventory, refuse_unknown_hosts
+from netlab.config.inventory import load_inventory, unknown_hosts
 from netlab.config.models import MatrixFile
 from netlab.config.sections import variants_of
 from netlab.config.settings import FIELD_OF, NAME_OF, kinds_with
@@ -460,7 +460,8 @@ def inventory_for(matrix: Matrix, file: Path) -> Inventory:
     an echo cannot have, UsageError if it cannot be read or an observed host has no agent.
     """
     inventory = load_inventory(file)
-    refuse_unknown_hosts(matrix, inventory)
+    if faults := [*unknown_hosts(load_document(matrix.text, matrix.file), inventory)]:
+        raise MatrixError(faults)
     inventory = inventory.observing(matrix.observe)
     checks.refuse_what_echoes_lack(matrix, inventory)
     return inventory

@@ -39,8 +39,9 @@ class Cell:
         content = {"pairing": self.pairing, "test": self.test, **self.settings}
         canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
         digest = hashlib.sha256(canonical.encode()).hexdigest()[:8]
-        buffer = self.setup.socket_buffer_bytes
-        words = self.setup.protocol.lower(), self.setup.size_word, str(buffer or "auto")
+        setup, buffer = self.setup, self.setup.socket_buffer_bytes
+        size = getattr(setup, setup.sized_by) if setup.sized_by else f"ipv{setup.ip_version}"
+        words = setup.protocol.lower(), str(size), str(buffer or "auto")
         return "-".join((self.pairing, self.test, *words, digest))
 
 

@@ -142,10 +142,8 @@ def progress_of(rule: int | StopRule, latest: Mapping[int, Record]) -> CellProgr
     return CellProgress(rule.at_most, ended=True, precise=False)
 
 
-@lru_cache(maxsize=1 << 16)
-def _tight(values: tuple[float, ...], within: float, confidence: float) -> bool:
-    """``stats.precise``, cached, because the same trials are checked again after each new trial."""
-    return stats.precise(values, within, confidence)
+_tight = lru_cache(maxsize=1 << 16)(stats.precise)
+"""Cached, because the same trials are checked again after each new trial."""
 
 
 @dataclass(frozen=True, slots=True)

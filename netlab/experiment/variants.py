@@ -431,19 +431,15 @@ def chosen(variants: Variants, level: str | None) -> tuple[State, ...]:
     return tuple(states[names[group]] for group, states in variants.items() if group in names)
 
 
-def changes_mtu(states: Iterable[State]) -> bool:
-    """Whether one of the states sets an MTU."""
-    return bool(_mtus_of(states))
-
-
-def _mtus_of(states: Iterable[State]) -> list[str]:
+def mtus_of(states: Iterable[State]) -> list[str]:
+    """The MTUs that the states set, as texts."""
     changes = (change for state in states for change in (*state.server, *state.client))
     return [value for one in changes if one.known == "mtu" for _, value in one.wanted]
 
 
 def largest_mtu(variants: Variants) -> int:
     """The largest MTU in bytes that a state sets; 0 if no state sets an MTU."""
-    values = _mtus_of(state for states in variants.values() for state in states.values())
+    values = mtus_of(state for states in variants.values() for state in states.values())
     return max((int(value) for value in values if value.isascii() and value.isdigit()), default=0)
 
 

@@ -393,7 +393,9 @@ def _result(output: NetperfOutput) -> ToolResult:
     settings: dict[str, Value] = {}
     values: dict[str, Value] = {}
     if test:
-        version = _ip_version(output.banner.get("family", ""), server)
+        families = {"AF_INET": 4, "AF_INET6": 6}
+        version = families.get(output.banner.get("family", ""))
+        version = version or tool_results.ip_version_of(server)
         settings = _settings(output, test, direction)
         settings |= tool_results.requested(protocol=protocol, ip_version=version)
         is_stream = test == "stream"
@@ -422,12 +424,6 @@ def _address(output: NetperfOutput, part: str, key: str) -> str:
     address = output.banner.get(part) or output.fields.get(key, "")
     # A wildcard address is that of no host.
     return "" if address in ("0.0.0.0", "::", "::0") else address[:200]  # noqa: S104
-
-
-def _ip_version(family: str, address: str) -> int | None:
-    if family in ("AF_INET", "AF_INET6"):
-        return 6 if family == "AF_INET6" else 4
-    return tool_results.ip_version_of(address)
 
 
 def _note_flags(output: NetperfOutput) -> None:

@@ -161,11 +161,6 @@ class Setup(Settings):
         """Whether pairs of hosts that are measured at the same time run one search together."""
         return False
 
-    @property
-    def size_word(self) -> str:
-        """The word of a cell's key about sizes."""
-        return str(getattr(self, self.sized_by)) if self.sized_by else f"ipv{self.ip_version}"
-
     def demands(self) -> Iterator[tuple[str, str]]:
         """Capabilities that both probes must have, besides those that a row names: a capability,
         and the setting that requires it (``test``: the kind of test).

@@ -14,7 +14,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, as_completed, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Inventory
 from netlab.experiment.matrix import Matrix, StealRule
 from netlab.experiment.schedule import Trial, rounds, with_partners
-from netlab.experiment.variants import Variants, changes_mtu, chosen
+from netlab.experiment.variants import Variants, chosen, mtus_of
 from netlab.kinds import Stream
 from netlab.measurement.ends import CommonWindow, Participant, Rendezvous, common_window, is_common
 from netlab.measurement.variants import NOT_REACHED, HostStates
@@ -413,7 +413,7 @@ def obstacle_left(
 ) -> trial_faults.Unmeasured | None:
     """``obstacle``, or ``None`` for a path MTU that the state of the hosts may have changed."""
     is_path_mtu = obstacle is not None and obstacle.reason == trial_faults.PATH_MTU
-    if is_path_mtu and changes_mtu(chosen(variants, cell.setup.variant)):
+    if is_path_mtu and mtus_of(chosen(variants, cell.setup.variant)):
         return None
     return obstacle
 
@@ -424,20 +424,6 @@ def check_cluster(cluster: str | None, *, insecure: bool) -> None:
         from netlab.runner.cluster.open import cluster_address
 
         cluster_address(cluster, insecure=insecure)
-
-
-@contextmanager
-def trial_place(
-    cluster: str | None, *, insecure: bool = False, group: AgentGroup | None = None
-) -> Iterator[TrialPlace]:
-    """The workers of `--cluster`, or this process with ``group``. HostError, UsageError."""
-    if cluster is None:
-        yield TrialPlace(group)
-        return
-    from netlab.runner.cluster.open import cluster_address, controllers_at
-
-    with controllers_at(cluster_address(cluster, insecure=insecure)) as controllers:
-        yield controllers
 
 
 @contextmanager
@@ -455,10 +441,12 @@ def opened_session(
     # The id of the run is in the first line of its journal.
     ids = (note.data.get("run") for note in folder.notes if note.kind == "journal")
     owner = LockOwner(str(next(ids, "")), secrets.token_hex(4), str(folder.path))
-    with (
-        switching_seldom(len(inventory.hosts)),
-        trial_place(options.cluster, insecure=options.insecure, group=agents) as place,
-    ):
+    places: AbstractContextManager[TrialPlace] = nullcontext(TrialPlace(agents))
+    if options.cluster is not None:
+        from netlab.runner.cluster.open import cluster_address, controllers_at
+
+        places = controllers_at(cluster_address(options.cluster, insecure=options.insecure))
+    with switching_seldom(len(inventory.hosts)), places as place:
         place.arrange(pair for pairing in pairings for pair in inventory.candidates(pairing)[:1])
         agents_of_hosts = HostAgents(
             inventory,

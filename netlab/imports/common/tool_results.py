@@ -560,27 +560,18 @@ class Output:
         settings: Mapping[str, Value],
         values: Mapping[str, Value],
         failure: Failure,
-        *,
-        test: str = "stream",
-        server: str = "",
-        client: str = "",
-        started_at: str = "",
-        identity: str = "",
+        **more: str,
     ) -> ToolResult:
-        """The result of the test, without values if there is a failure."""
+        """The result of the test, without values if there is a failure; ``more``: its texts."""
         reason, detail = failure
         return ToolResult(
             file=self.file,
-            test=test,
-            server=server,
-            client=client,
             settings=settings,
             values={} if reason else values,
-            started_at=started_at,
-            identity=identity,
             reason=reason,
             detail=detail,
             unread=tuple(self.unread),
+            **more,
         )
 
 

@@ -279,13 +279,6 @@ class Criteria:
     acceptable_loss: float = 0.0
 
     @property
-    def most_queue_ns(self) -> int:
-        """Maximum time by which frames may take longer to come out than to go in: the trial's
-        length times half of ``step_share``.
-        """
-        return round(1e9 * self.duration_s * self.step_share / 2)
-
-    @property
     def least_sent_per_s(self) -> float:
         """A sender slower than this did not reach the requested rate."""
         below = max(STARVED_SHARE * self.offered_per_s, self.step_share / 2 * self.line_per_s)
@@ -308,6 +301,8 @@ def shared_drops(losses: Sequence[int], shared: int) -> tuple[int, ...]:
 
 def judge(accounts: Sequence[Counts], criteria: Criteria) -> TryVerdict:
     """The verdict on a trial: the worst of its one or two directions."""
+    # Frames may take longer to come out than to go in by the trial's length times half a step.
+    most_queue_ns = round(1e9 * criteria.duration_s * criteria.step_share / 2)
 
     def of_one(counts: Counts) -> TryVerdict:
         if counts.lost > criteria.acceptable_loss * counts.sent:
@@ -317,7 +312,7 @@ def judge(accounts: Sequence[Counts], criteria: Criteria) -> TryVerdict:
             # Checked before the queue: if the link is slow, the queue may be the sender's own.
             return "generator-bound"
         queue_ns = counts.queue_ns(criteria.line_per_s)
-        return "absorbed" if queue_ns > criteria.most_queue_ns else "passed"
+        return "absorbed" if queue_ns > most_queue_ns else "passed"
 
     return worst(map(of_one, accounts))
 
