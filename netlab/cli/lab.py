@@ -8,14 +8,26 @@ from typing import Any
 
 import click
 
-from netlab.cli.options import JSON, QUIET, figure_option, hosts_option, into_option, mtu_option
+from netlab.cli.options import (
+    JSON,
+    QUIET,
+    Decorated,
+    figure_option,
+    hosts_option,
+    into_option,
+    mtu_option,
+)
 from netlab.cli.output import notify, show, show_data, width
 from netlab.errors import HostError, IncompleteRun, UsageError
 from netlab.units import parse_bytes, parse_rate, parse_share
 
 
-def _of_hosts(read: Callable[[str], Any]) -> Callable[..., dict[str, Any]]:
-    """A callback: host → value of each ``HOST=VALUE``; UsageError for a word of another form."""
+def _of_hosts(
+    names: str, value: str, read: Callable[[str], Any], words: str
+) -> Callable[[Decorated], Decorated]:
+    """An option ``HOST=VALUE`` that may be repeated: host → its value; UsageError for a word of
+    another form.
+    """
 
     def values_of(_context: click.Context, parameter: click.Parameter, words: Any) -> Any:
         values = {}
@@ -28,7 +40,10 @@ def _of_hosts(read: Callable[[str], Any]) -> Callable[..., dict[str, Any]]:
                 raise UsageError(f"{option} {word}: not a valid HOST=VALUE: {error}") from None
         return values
 
-    return values_of
+    help_, metavar = f"{words} (may be repeated).", f"HOST={value}"
+    return click.option(
+        *names.split(), multiple=True, callback=values_of, metavar=metavar, help=help_
+    )
 
 
 @click.group()
@@ -109,29 +124,17 @@ _name = click.option(
     metavar="HOST",
     help="Give only this host a second cable (may be repeated).",
 )
-@click.option(
-    "--rate-of",
-    "rates",
-    multiple=True,
-    callback=_of_hosts(parse_rate),
-    metavar="HOST=RATE",
-    help="Rate of one host's cable, such as linux-b=10mbit (may be repeated).",
+@_of_hosts(
+    *("--rate-of rates", "RATE", parse_rate),
+    "Rate of one host's cable, such as linux-b=10mbit",
 )
-@click.option(
-    "--mtu-of",
-    "mtus",
-    multiple=True,
-    callback=_of_hosts(parse_bytes),
-    metavar="HOST=BYTES",
-    help="MTU of one host's cable, such as linux-b=1400 (may be repeated).",
+@_of_hosts(
+    *("--mtu-of mtus", "BYTES", parse_bytes),
+    "MTU of one host's cable, such as linux-b=1400",
 )
-@click.option(
-    "--cpu-quota",
-    "cpu_shares",
-    multiple=True,
-    callback=_of_hosts(parse_share),
-    metavar="HOST=SHARE",
-    help="CPU time of all of a host's processes, such as linux-a=20% of one CPU (may be repeated).",
+@_of_hosts(
+    *("--cpu-quota cpu_shares", "SHARE", parse_share),
+    "CPU time of all of a host's processes, such as linux-a=20% of one CPU",
 )
 @click.option(
     "--frames", is_flag=True, help="Let the Linux hosts' account send raw Ethernet frames."

@@ -158,7 +158,7 @@ def _choose(networks: Sequence[SharedNetwork]) -> SharedNetwork:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         nobody_chooses(networks)
     lines = [network.words for network in networks]
-    return networks[chosen_line("The hosts share several networks:", lines, "Use")]
+    return networks[chosen_line("The hosts share several networks:", lines)]
 
 
 FIRST_MATRIX = Path("first.yaml")

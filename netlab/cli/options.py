@@ -222,8 +222,9 @@ REPORT = click.option(
 )
 
 
-def _loud(loudness: Loudness) -> Callable[..., None]:
-    opposite = {Loudness.QUIET: "verbose", Loudness.VERBOSE: "quiet"}[loudness]
+def _loud(loudness: Loudness, words: str) -> Callable[[Command], Command]:
+    name = loudness.name.lower()
+    opposite = {"quiet": "verbose", "verbose": "quiet"}[name]
 
     def read(context: click.Context, parameter: click.Parameter, flag: bool) -> None:
         if not flag:
@@ -235,24 +236,15 @@ def _loud(loudness: Loudness) -> Callable[..., None]:
             )
         set_loudness(loudness)
 
-    return read
+    return click.option(
+        f"--{name}", f"-{name[0]}", is_flag=True, expose_value=False, callback=read, help=words
+    )
 
 
-QUIET = click.option(
-    "--quiet",
-    "-q",
-    is_flag=True,
-    expose_value=False,
-    callback=_loud(Loudness.QUIET),
-    help="Print only the result, such as the path of the report, and errors.",
-)
-VERBOSE = click.option(
-    "--verbose",
-    "-v",
-    is_flag=True,
-    expose_value=False,
-    callback=_loud(Loudness.VERBOSE),
-    help="Print each request to a host with its duration; while measuring, every trial.",
+QUIET = _loud(Loudness.QUIET, "Print only the result, such as the path of the report, and errors.")
+VERBOSE = _loud(
+    Loudness.VERBOSE,
+    "Print each request to a host with its duration; while measuring, every trial.",
 )
 
 

@@ -95,13 +95,13 @@ def notify(sentence: str) -> None:
         show(sentence, err=True)
 
 
-def chosen_line(heading: str, lines: Sequence[str], question: str) -> int:
+def chosen_line(heading: str, lines: Sequence[str]) -> int:
     """Let the user pick one of several lines; return its index, from 0. Default: the first."""
     show(heading, err=True)
     for number, line in enumerate(lines, 1):
         show(f"  {number}  {line}", err=True)
     numbers = click.IntRange(1, len(lines))
-    choice: int = click.prompt(question, type=numbers, default=1, err=True)
+    choice: int = click.prompt("Use", type=numbers, default=1, err=True)
     return choice - 1
 
 

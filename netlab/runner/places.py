@@ -80,9 +80,7 @@ class AgentGroup:
     def facts(self, host: Host, to: str | None = None) -> Mapping[str, Any]:
         """The facts of the host, with its route to ``to`` if given. Empty without an agent."""
         agent = self._agents.get(host.name)
-        if agent is None:
-            return {}
-        return agent.facts() if to is None else agent.facts(to=to)
+        return {} if agent is None else agent.facts(to)
 
     def ssh_address(self, host: Host) -> str:
         """The host's own address of its SSH connection, by ssh(1); else as it was named."""
