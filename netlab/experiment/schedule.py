@@ -15,7 +15,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from netlab.ethernet import Link
 from netlab.experiment.cells import Cell
@@ -24,7 +24,8 @@ from netlab.kinds import Setup
 from netlab.kinds.groups import Talk
 from netlab.trial.record import grouped
 
-Order = Literal["as-written", "shuffled"]
+if TYPE_CHECKING:
+    from netlab.experiment.matrix import Matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +46,12 @@ class Round:
 
 def rounds(
     trials: Iterable[Trial],
-    *,
-    order: Order,
-    seed: int,
+    matrix: Matrix,
     hosts_of: Callable[[Cell], Collection[Hashable]],
-    parallel: bool,
     match_of: Callable[[str], Match] | None = None,
-    common: bool = True,
-    switching: Literal["seldom", "interleaved"] = "interleaved",
 ) -> tuple[Round, ...]:
-    """Each trial exactly once, block by block; the same arguments give the same rounds.
+    """Each trial exactly once, block by block; the same arguments give the same rounds. Of the
+    matrix, only ``order``, ``seed``, ``parallel``, ``common_window`` and ``switching`` matter.
 
     ``shuffled`` orders each block by a hash of seed, block and cell. So the rest of a block is
     measured in the same order after an interruption.
@@ -67,20 +64,18 @@ def rounds(
 
     Pairings by name form a tournament instead (hosts.py). ``match_of`` returns what a pairing
     needs. A round of the tournament becomes one round here for each different setup, so that trials
-    at the same time have one duration. If ``common`` is false (trials that run at the same time
-    need not be measured over the same time), pairings by name are scheduled like pairings by
-    letters.
+    at the same time have one duration. If ``common_window`` is false, pairings by name are
+    scheduled like pairings by letters.
     """
     result: list[Round] = []
-    for block in _blocks(trials, switching):
-        sequence = block
-        if order == "shuffled":
-            sequence = sorted(block, key=lambda trial: _rank(seed, trial))
-        if parallel and match_of is not None:
+    shuffled, seed = matrix.order == "shuffled", matrix.seed
+    for block in _blocks(trials, matrix.switching):
+        sequence = sorted(block, key=lambda trial: _rank(seed, trial)) if shuffled else block
+        if matrix.parallel and match_of is not None:
             by_name = [trial for trial in block if is_by_name(trial.cell.pairing)]
             by_letter = [trial for trial in sequence if not is_by_name(trial.cell.pairing)]
             result += map(Round, earliest_fit(by_letter, lambda trial: hosts_of(trial.cell)))
-            if not common:
+            if not matrix.common_window:
                 apart = [
                     trial
                     for trial in sequence
@@ -90,10 +85,10 @@ def rounds(
                 result += map(Round, fitted)
                 by_name = [trial for trial in by_name if trial.cell.setup.is_together]
             tournament = _tournament(by_name, match_of)
-            if order == "shuffled":
+            if shuffled:
                 tournament.sort(key=lambda round_: min(_rank(seed, t) for t in round_.trials))
             result += tournament
-        elif parallel:
+        elif matrix.parallel:
             result += map(Round, earliest_fit(sequence, lambda trial: hosts_of(trial.cell)))
         else:
             result += [Round((trial,)) for trial in sequence]

@@ -191,13 +191,9 @@ def plan_of(
         numbers = range(1, max((count for _, count in counts), default=0) + 1)
         return rounds(
             [Trial(cell, number) for number in numbers for cell, n in counts if number <= n],
-            order=matrix.order,
-            seed=matrix.seed,
-            hosts_of=lambda cell: matches[cell.pairing].needs if matches else ends[cell.pairing],
-            parallel=matrix.parallel,
-            match_of=matches.__getitem__ if matches else None,
-            common=matrix.common_window,
-            switching=matrix.switching,
+            matrix,
+            lambda cell: matches[cell.pairing].needs if matches else ends[cell.pairing],
+            matches.__getitem__ if matches else None,
         )
 
     most = drawn(matrix.repeats_of)

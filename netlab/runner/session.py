@@ -153,16 +153,7 @@ class Session:
             self._ask_again()
             if block := self._next_block():
                 self.progress.expect(block)
-                for round_ in rounds(
-                    block,
-                    order=self.matrix.order,
-                    seed=self.matrix.seed,
-                    hosts_of=self.pool.hosts_of,
-                    parallel=self.matrix.parallel,
-                    match_of=self.pool.match_of,
-                    common=self.matrix.common_window,
-                    switching=self.matrix.switching,
-                ):
+                for round_ in rounds(block, self.matrix, self.pool.hosts_of, self.pool.match_of):
                     # These trials get no record yet: they wait for their hosts.
                     waiting = {trial for trial in round_.trials if self.pool.is_away(trial.cell)}
                     self._begun -= waiting

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -175,13 +177,14 @@ def match_of(pairing: str) -> Match:
 
 
 def scheduled(planned_cells: Sequence[Cell], repeats: int, order: str) -> tuple[Round, ...]:
+    matrix = SimpleNamespace(
+        order=order, seed=1, parallel=True, common_window=True, switching="interleaved"
+    )
     return rounds(
         trials_of(planned_cells, repeats),
-        order="shuffled" if order == "shuffled" else "as-written",
-        seed=1,
-        hosts_of=lambda cell: frozenset(cell.pairing),
-        parallel=True,
-        match_of=match_of,
+        cast(Any, matrix),
+        lambda cell: frozenset(cell.pairing),
+        match_of,
     )
 
 

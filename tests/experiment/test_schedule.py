@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Literal
+from types import SimpleNamespace
+from typing import Literal, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Match
-from netlab.experiment.schedule import Order, Round, Trial, rounds, with_partners
+from netlab.experiment.matrix import Matrix
+from netlab.experiment.schedule import Round, Trial, rounds, with_partners
 from netlab.kinds import Stream, ThroughputSearch
+
+Order = Literal["as-written", "shuffled"]
 
 PAIRINGS = {"LL": "ab", "WL": "ca", "LW": "ac", "WW": "cd", "MM": "ef", "LM": "ae"}
 
@@ -37,10 +41,17 @@ def hosts_of(cell: Cell) -> frozenset[str]:
     return frozenset(PAIRINGS[cell.pairing])
 
 
+def a_matrix(**stated: object) -> Matrix:
+    """A matrix with only what decides about rounds."""
+    usual = {"order": "as-written", "seed": 1, "parallel": False, "common_window": True}
+    stated = usual | {"switching": "interleaved"} | stated
+    return cast("Matrix", SimpleNamespace(**stated))
+
+
 def planned(
     trials: tuple[Trial, ...], order: Order = "as-written", seed: int = 1, parallel: bool = False
 ) -> tuple[Round, ...]:
-    return rounds(trials, order=order, seed=seed, hosts_of=hosts_of, parallel=parallel)
+    return rounds(trials, a_matrix(order=order, seed=seed, parallel=parallel), hosts_of)
 
 
 def flat(plan: tuple[Round, ...]) -> list[Trial]:
@@ -140,12 +151,9 @@ def test_trials_with_unequal_settings_share_a_round_unless_equal_settings_are_re
     def drawn(cells: list[Cell], *, common: bool) -> list[tuple[tuple[str, object], ...]]:
         schedule = rounds(
             trials_of(cells, 1),
-            order="as-written",
-            seed=1,
-            hosts_of=lambda planned_cell: frozenset(planned_cell.pairing.split("+")),
-            parallel=True,
-            match_of=match_of,
-            common=common,
+            a_matrix(parallel=True, common_window=common),
+            lambda planned_cell: frozenset(planned_cell.pairing.split("+")),
+            match_of,
         )
         return [
             tuple((trial.cell.pairing, trial.cell.setup) for trial in round_.trials)
@@ -188,9 +196,7 @@ def test_hosts_switch_variants_as_seldom_as_blocks_allow(
     cells: list[Cell], repeats: int, order: Order
 ) -> None:
     trials = trials_of(cells, repeats)
-    plan = flat(
-        rounds(trials, order=order, seed=1, hosts_of=hosts_of, parallel=False, switching="seldom")
-    )
+    plan = flat(rounds(trials, a_matrix(order=order, switching="seldom"), hosts_of))
     assert sorted(plan, key=trials.index) == list(trials)
     assert [trial.number for trial in plan] == sorted(trial.number for trial in plan)
     levels = [trial.cell.setup.variant for trial in plan]
@@ -207,7 +213,5 @@ def test_interleaved_variants_follow_the_order_of_the_matrix(
     cells: list[Cell], order: Order
 ) -> None:
     trials = trials_of(cells, 2)
-    plan = rounds(
-        trials, order=order, seed=1, hosts_of=hosts_of, parallel=False, switching="interleaved"
-    )
+    plan = rounds(trials, a_matrix(order=order, switching="interleaved"), hosts_of)
     assert plan == planned(trials, order)
