@@ -27,7 +27,7 @@ from netlab.errors import HostError, HostGone
 from netlab.experiment.hosts import Host
 from netlab.remote.keys import Chain, in_thread, in_words
 from netlab.remote.login import log_in
-from netlab.remote.transport import LAST_WORDS_S, FileSeen, Tail
+from netlab.remote.transport import LAST_WORDS_S, FileSeen, HostFiles, Tail
 from netlab.terminal import excerpt
 
 BROKEN = (SSHException, EOFError, OSError)
@@ -136,7 +136,7 @@ class SshTransport:
             process.kill()
 
     @contextmanager
-    def sftp(self) -> Iterator[Sftp]:
+    def sftp(self) -> Iterator[_Sftp]:
         """An SFTP client; SftpBroken if the host offers no SFTP, or if it fails meanwhile."""
         refusal = "has no SFTP subsystem"
         try:
@@ -146,7 +146,7 @@ class SshTransport:
         except HostError as error:
             raise SftpBroken(str(error)) from None
         try:
-            yield Sftp(channel, self._shown)
+            yield _Sftp(channel, self._shown)
         finally:
             _close(channel)
             self._freed()
@@ -387,7 +387,7 @@ class SftpBroken(HostError):
     """A host's SFTP does not exist, does not answer, or sends data that are no SFTP."""
 
 
-class Sftp:
+class _Sftp(HostFiles):
     """One SFTP session. A refusal of the host raises OSError; any other fault raises SftpBroken."""
 
     def __init__(self, channel: paramiko.Channel, host_label: str) -> None:
@@ -402,22 +402,17 @@ class Sftp:
         if kind != _VERSION:
             raise self._broken(f"begins with a packet of the wrong type, {kind}")
 
-    # The methods of HostFiles
-
     def seen(self, path: str) -> FileSeen:
-        """As in HostFiles."""
         return self._parsed(_Fields.attributes, self._ask(_LSTAT, _text(path), _ATTRS))
 
     def make_folder(self, path: str) -> None:
-        """As in HostFiles."""
         self._ask(_MKDIR, _text(path) + struct.pack(">II", _HAS_MODE, 0o700))
 
     def remove_folder(self, path: str) -> None:
-        """As in HostFiles."""
         self._ask(_RMDIR, _text(path))
 
     def read(self, path: str, size_bytes: int) -> bytes:
-        """As in HostFiles; a file that has become shorter is returned as it is."""
+        """A file that has become shorter is returned as it is."""
         starts = range(0, size_bytes, PIECE_BYTES)
         wanted = deque((at, min(PIECE_BYTES, size_bytes - at)) for at in starts)
         underway: dict[int, tuple[int, int]] = {}
@@ -440,7 +435,7 @@ class Sftp:
         return b"".join(data for _, data in sorted(pieces.items()))
 
     def write(self, path: str, data: bytes) -> None:
-        """As in HostFiles: never through a link or into an existing file."""
+        """Never through a link or into an existing file."""
         with self._open(path, _NEW_FILE, 0o600) as handle:
             underway: list[int] = []
             for offset in range(0, len(data), PIECE_BYTES):
@@ -453,7 +448,6 @@ class Sftp:
                 self._checked(*self._reply(request))
 
     def allow_start(self, path: str) -> None:
-        """As in HostFiles."""
         self._ask(_SETSTAT, _text(path) + struct.pack(">II", _HAS_MODE, 0o700))
 
     def rename(self, path: str, new: str) -> None:
@@ -468,16 +462,13 @@ class Sftp:
             self._ask(_RENAME, paths)
 
     def remove(self, path: str) -> None:
-        """As in HostFiles."""
         self._ask(_REMOVE, _text(path))
 
     def touch(self, path: str) -> None:
-        """As in HostFiles."""
         now = int(time.time())
         self._ask(_SETSTAT, _text(path) + struct.pack(">III", _HAS_TIMES, now, now))
 
     def older(self, folder: str, days: int) -> list[str]:
-        """As in HostFiles."""
         limit = time.time() - days * DAY_S
         handle = self._parsed(_Fields.text, self._ask(_OPENDIR, _text(folder), _HANDLE))
         entries: list[tuple[str, FileSeen]] = []

@@ -6,7 +6,6 @@ import contextlib
 import subprocess
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -64,30 +63,19 @@ class Tail:
 
     def __init__(self, read: Callable[[int], bytes], errors: tuple[type[Exception], ...]) -> None:
         """``read``: returns at most so many bytes, none at the end. ``errors`` are an end, too."""
-        self._parts: deque[bytes] = deque()
-        self._bytes = 0
-        self._lock = threading.Lock()
+        self._kept = b""
 
         def drain() -> None:
             with contextlib.suppress(*errors):
                 while part := read(4096):
-                    self._add(part)
+                    self._kept = (self._kept + part)[-STDERR_KEPT_BYTES:]
 
         self.reader = threading.Thread(target=drain, daemon=True)
         self.reader.start()
 
-    def _add(self, part: bytes) -> None:
-        with self._lock:
-            self._parts.append(part)
-            self._bytes += len(part)
-            while self._bytes - len(self._parts[0]) >= STDERR_KEPT_BYTES:
-                self._bytes -= len(self._parts.popleft())
-
     def text(self) -> str:
         """The kept bytes as text."""
-        with self._lock:
-            tail = b"".join(self._parts)[-STDERR_KEPT_BYTES:]
-        return tail.decode("utf-8", "replace").strip()
+        return self._kept.decode("utf-8", "replace").strip()
 
 
 KILLED_S = 5.0

@@ -17,7 +17,7 @@ from sshd import Site, cached, host_at, needs_sshd, site
 
 from netlab.remote import ssh
 from netlab.remote.agent import Agent
-from netlab.remote.ssh import Sftp, SftpBroken
+from netlab.remote.ssh import SftpBroken, _Sftp
 
 __all__ = ["bench", "outcome_of", "site"]
 
@@ -71,7 +71,7 @@ def packet(kind: int, payload: bytes) -> bytes:
     return struct.pack(">IB", len(payload) + 1, kind) + payload
 
 
-def ask_all(client: Sftp) -> None:
+def ask_all(client: _Sftp) -> None:
     for ask in (client.seen, partial(client.read, size_bytes=100), client.whole_path):
         with contextlib.suppress(OSError):
             ask("x")
@@ -94,7 +94,7 @@ def test_random_answers_of_an_sftp_server_raise_only_sftpbroken_or_oserror(
                 + draw.randbytes(draw.randrange(40)),
             )
         with contextlib.suppress(SftpBroken):
-            ask_all(Sftp(answering(answer), "far"))
+            ask_all(_Sftp(answering(answer), "far"))
     record_property("n", n)
     record_property("seed", seed)
 
@@ -110,7 +110,7 @@ def test_a_folder_that_an_sftp_server_lists_without_end_is_given_up(
     with pytest.raises(
         SftpBroken, match=r"^far: its SFTP server lists more than \d+ files of a folder$"
     ):
-        Sftp(answering(answer), "far").older("x", 1)
+        _Sftp(answering(answer), "far").older("x", 1)
 
 
 def test_the_error_text_of_an_sftp_server_is_printed_on_one_line() -> None:
@@ -118,4 +118,4 @@ def test_the_error_text_of_an_sftp_server_is_printed_on_one_line() -> None:
     status = struct.pack(">III", 1, 4, len(words)) + words
     answer = packet(2, struct.pack(">I", 3)) + packet(101, status)
     with pytest.raises(OSError, match=r"^no linux-b: fit$"):
-        Sftp(answering(answer), "far").seen("x")
+        _Sftp(answering(answer), "far").seen("x")
