@@ -20,7 +20,7 @@ from fault_runs import at
 from sshd import Sshd, make_key
 
 from benchmarks.stage import a_lab
-from netlab.lab import missing_packages
+from netlab.lab import missing_programs
 from netlab.lab.network import NAMESPACES
 
 RATE_BIT_PER_S = 20e6
@@ -247,7 +247,7 @@ def chaos_site(folder: Path) -> Iterator[ChaosSite]:
     home = folder / "home"
     key = make_key(home / ".ssh" / "id_ed25519")
     with ExitStack() as stack:
-        is_lab = os.geteuid() == 0 and not missing_packages()
+        is_lab = os.geteuid() == 0 and not missing_programs()
         hosts = _in_lab(folder, key, stack) if is_lab else _on_loopback(folder, key)
         for host in hosts:
             host.sshd.start()

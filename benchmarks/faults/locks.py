@@ -36,7 +36,7 @@ from fault_runs import Bench, bench_in
 
 from benchmarks.faults.chaos_kills import shown
 from benchmarks.stage import Verdict, a_lab, finish, table
-from netlab.lab import missing_packages
+from netlab.lab import missing_programs
 from netlab.store.journal import read_journal
 
 ACQUISITIONS, HOSTS, MOST = 1000, 4, 8
@@ -143,7 +143,7 @@ def _moment(line: dict[str, Any]) -> datetime:
 def hosts_in(folder: Path, count: int = HOSTS) -> Iterator[dict[str, str]]:
     """Write an inventory of hosts into ``folder``, and yield host name → what the host locks."""
     target = folder / "hosts.yaml"
-    if os.geteuid() != 0 or missing_packages():
+    if os.geteuid() != 0 or missing_programs():
         target.write_text(LOOPBACK)
         yield {"one": "this machine", "other": "this machine"}
         return

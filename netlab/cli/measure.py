@@ -131,12 +131,9 @@ def _question(
     from netlab.runner.two_hosts import Question
 
     latency, load = asked["latency"], asked["load"]
-    of_streams = {
-        "--both": both,
-        "--reverse": reverse,
-        "--rate": asked["rate_bit_per_s"] is not None,
-    }
-    for option, given in (of_streams | {"--streams": asked["streams"] > 1}).items():
+    paced, several = asked["rate_bit_per_s"] is not None, asked["streams"] > 1
+    of_streams = {"--both": both, "--reverse": reverse, "--rate": paced, "--streams": several}
+    for option, given in of_streams.items():
         if latency and given:
             raise UsageError(f"{option} is for throughput: it does not go with --latency")
     if latency and load:

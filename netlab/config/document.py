@@ -72,18 +72,6 @@ class Node:
         return self.scalar
 
 
-def parse(text: str, file: str, faults: list[Fault] | None = None) -> Node:
-    """The one value in a YAML text. Raises MatrixError with every fault found. If ``faults`` is a
-    list, it gets those faults, such as duplicate keys, with which the document can still be used.
-    """
-    root, found = _read(text, file)
-    if root is None or (found and faults is None):
-        raise MatrixError([*found])
-    if faults is not None:
-        faults += found
-    return root
-
-
 @lru_cache(maxsize=2)
 def _read(text: str, file: str) -> tuple[Node | None, Sequence[Fault]]:
     """The value in a text, if it can be read, and every fault. Kept, as several steps of a command
@@ -394,7 +382,10 @@ def content_of(path: Path) -> bytes:
 
 
 def load_document(text: str | bytes, file: str, faults: list[Fault] | None = None) -> Document:
-    """Parse YAML 1.2 whose top level is a mapping. ``faults`` and errors as in ``parse``."""
+    """Parse YAML 1.2 whose top level is a mapping. Raises MatrixError with every fault found. If
+    ``faults`` is a list, it gets those faults, such as duplicate keys, with which the document can
+    still be used.
+    """
     if isinstance(text, bytes):
         if text.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise MatrixError([Fault(file, 1, 1, "", "the file is UTF-16; save it as UTF-8")])
@@ -409,7 +400,11 @@ def load_document(text: str | bytes, file: str, faults: list[Fault] | None = Non
             raise MatrixError([Fault(file, *at, "", message)]) from None
         text = decoded
     text = text.removeprefix("\ufeff")
-    root = parse(text, file, faults)
+    root, found = _read(text, file)
+    if root is None or (found and faults is None):
+        raise MatrixError([*found])
+    if faults is not None:
+        faults += found
     if root.entries is None:
         empty = root.items is None and root.scalar is None
         message = "the file is empty" if empty else "the file is not a mapping of keys to values"

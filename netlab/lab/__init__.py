@@ -5,18 +5,17 @@ docs/lab.md describes its limits.
 
 from netlab.lab.life import LabState, broken_pieces, down, status, up
 from netlab.lab.plan import LabOptions, linux_of
-from netlab.lab.programs import LabNeed, Missing, examine, missing_packages
+from netlab.lab.programs import LabNeed, examine, missing_programs
 
 __all__ = [
     "LabNeed",
     "LabOptions",
     "LabState",
-    "Missing",
     "broken_pieces",
     "down",
     "examine",
     "linux_of",
-    "missing_packages",
+    "missing_programs",
     "status",
     "up",
 ]

@@ -391,14 +391,14 @@ def up(options: LabOptions, say: Callable[[str], None] = lambda _: None) -> LabS
     """
     options.check()
     _require_root()
-    shortage = programs.missing_packages()
+    missing = programs.missing_programs(programs.PROGRAMS)
     if options.windows:
-        shortage += programs.missing_packages(programs.WINDOWS_PROGRAMS)
+        missing += programs.missing_programs(programs.WINDOWS_PROGRAMS)
     if options.sudo:
-        shortage += programs.missing_packages(programs.SUDO_PROGRAMS)
-    if shortage:
-        names, remedy = ", ".join(shortage.programs), f"install with `{shortage.command}`"
-        raise HostError(f"the virtual lab needs {names}: {remedy}")
+        missing += programs.missing_programs(programs.SUDO_PROGRAMS)
+    if missing:
+        remedy = f"install with `{programs.install_command(missing)}`"
+        raise HostError(f"the virtual lab needs {', '.join(missing)}: {remedy}")
     file = options.hosts_file
     if file is not None and file.exists() and not _is_inventory_of(options.name, file):
         raise UsageError(

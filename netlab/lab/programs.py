@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,31 +62,18 @@ TIME_LIMIT_S = 20.0
 """Every program here takes a fraction of a second; one that hangs must not block netlab."""
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """Programs that are not installed. ``bool()`` of the object is false if nothing is missing."""
-
-    programs: tuple[str, ...]
-    packages: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        return bool(self.programs)
-
-    def __add__(self, other: Missing) -> Missing:
-        packages = dict.fromkeys(self.packages + other.packages)
-        return Missing(self.programs + other.programs, tuple(packages))
-
-    @property
-    def command(self) -> str:
-        """The command that installs the programs on Debian, Fedora or a derivative."""
-        debian = f"sudo apt-get install {' '.join(self.packages)}"
-        names = {**PROGRAMS, **WINDOWS_PROGRAMS, **SUDO_PROGRAMS, **FEDORA_PACKAGES}
-        fedora = f"sudo dnf install {' '.join(dict.fromkeys(names[p] for p in self.programs))}"
-        if has_dnf():
-            return fedora
-        if shutil.which("apt-get", path=SEARCH_PATH):
-            return debian
-        return f"{debian} (Fedora: {fedora})"
+def install_command(missing: Iterable[str]) -> str:
+    """The command that installs the programs on Debian, Fedora or a derivative."""
+    packages = PROGRAMS | WINDOWS_PROGRAMS | SUDO_PROGRAMS
+    debian, fedora = (
+        f"sudo {manager} install {' '.join(dict.fromkeys(names[name] for name in missing))}"
+        for manager, names in (("apt-get", packages), ("dnf", packages | FEDORA_PACKAGES))
+    )
+    if has_dnf():
+        return fedora
+    if shutil.which("apt-get", path=SEARCH_PATH):
+        return debian
+    return f"{debian} (Fedora: {fedora})"
 
 
 def has_dnf() -> bool:
@@ -95,24 +82,21 @@ def has_dnf() -> bool:
     return dnf is not None and apt is None
 
 
-def missing_packages(
-    packages_of: Mapping[str, str] = PROGRAMS, search_path: str = WINE_SEARCH_PATH
-) -> Missing:
-    """Programs of ``packages_of``, which every lab needs, that ``search_path`` does not have.
+def missing_programs(
+    names: Iterable[str] = PROGRAMS, search_path: str = WINE_SEARCH_PATH
+) -> tuple[str, ...]:
+    """Those of the programs ``names``, which every lab needs, that ``search_path`` does not have.
 
     Windows hosts also need ``WINDOWS_PROGRAMS``, and a lab with ``--sudo`` ``SUDO_PROGRAMS``.
     """
-    absent = tuple(name for name in packages_of if shutil.which(name, path=search_path) is None)
-    packages = tuple(dict.fromkeys(packages_of[name] for name in absent))
-    return Missing(absent, packages)
+    return tuple(name for name in names if shutil.which(name, path=search_path) is None)
 
 
 def program(name: str) -> str:
     """The absolute path of a program. sshd needs its own path to execute itself again."""
     path = shutil.which(name, path=WINE_SEARCH_PATH)
     if path is None:
-        shortage = Missing((name,), ((PROGRAMS | WINDOWS_PROGRAMS | SUDO_PROGRAMS)[name],))
-        raise HostError(f"the program {name} is missing: {shortage.command}")
+        raise HostError(f"the program {name} is missing: {install_command([name])}")
     return path
 
 
@@ -327,9 +311,9 @@ def examine() -> tuple[LabNeed, ...]:
     root = LabNeed(LINUX, "root", None if os.geteuid() == 0 else "sudo netlab lab doctor")
     if sys.platform != "linux":
         root = LabNeed(LINUX, "Linux", "it is made on a Linux machine: sudo netlab lab up")
-    needs = [root, _programs(LINUX, missing_packages())]
+    needs = [root, _programs(LINUX, PROGRAMS)]
     can_try = all(need.remedy is None for need in needs)
-    needs.append(_programs(WINDOWS, missing_packages(WINDOWS_PROGRAMS)))
+    needs.append(_programs(WINDOWS, WINDOWS_PROGRAMS))
     if can_try:
         namespaces = _trial(LINUX, "network, mount and process namespaces", "true")
         needs.append(namespaces)
@@ -340,15 +324,15 @@ def examine() -> tuple[LabNeed, ...]:
             _trial(LINUX, "bridge", BRIDGE, "bridge"),
             _trial(LINUX, "token bucket (tbf)", SHAPER, "sch_tbf"),
             LabNeed(QUOTAS, "control groups", quota_remedy()),
-            _programs(SUDO, missing_packages(SUDO_PROGRAMS)),
+            _programs(SUDO, SUDO_PROGRAMS),
             _trial(WINDOWS, "overlay file systems", LAYERS, "overlay"),
         ]
     return tuple(needs)
 
 
-def _programs(needed_for: str, shortage: Missing) -> LabNeed:
-    if shortage:
-        return LabNeed(needed_for, ", ".join(shortage.programs), shortage.command)
+def _programs(needed_for: str, names: Iterable[str]) -> LabNeed:
+    if missing := missing_programs(names):
+        return LabNeed(needed_for, ", ".join(missing), install_command(missing))
     return LabNeed(needed_for, "programs", None)
 
 

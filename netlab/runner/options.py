@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -26,6 +26,15 @@ PATIENCE_S = 600.0
 
 NOTE = "asked"
 """Kind of the note that holds the options."""
+
+
+def free_name(name: str, names: Container[str]) -> str:
+    """``name``, or the first of ``name-2``, ``name-3`` … that is not taken."""
+    number, free = 1, name
+    while free in names:
+        number += 1
+        free = f"{name}-{number}"
+    return free
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +67,8 @@ class Options:
         if self.into is not None:
             return self.into
         name = f"{self.matrix.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-        folder, number = Path("runs") / name, 1
-        while folder.exists():
-            number += 1
-            folder = Path("runs") / f"{name}-{number}"
-        return folder
+        runs = Path("runs")
+        return runs / free_name(name, {folder.name for folder in runs.glob("*")})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import ipaddress
 import json
 import re
 import tempfile
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,7 +45,7 @@ from netlab.kinds.groups import SEQUENCE_BYTES, STREAMS_WITH_A_THREAD
 from netlab.measurement.conversation import destination
 from netlab.measurement.ends import SoFar
 from netlab.remote.programs import addresses_in, interface_of, plain_addresses
-from netlab.runner.options import Options, resume_command
+from netlab.runner.options import Options, free_name, resume_command
 from netlab.runner.places import AgentGroup
 from netlab.runner.progress import SHORT_S, Progress, figure_of
 from netlab.runner.run import run
@@ -553,15 +553,6 @@ def with_addresses(
             addresses[it.host.name][names[-1]] = of
     listed = ((it.host, addresses[it.host.name]) for it in hosts)
     return tuple(replace(host, addresses=of) for host, of in listed if of)
-
-
-def free_name(name: str, names: Container[str]) -> str:
-    """``name``, or the first of ``name-2``, ``name-3`` … that is not taken."""
-    number, free = 1, name
-    while free in names:
-        number += 1
-        free = f"{name}-{number}"
-    return free
 
 
 def inventory_text(hosts: Sequence[Host], words: Mapping[str, str]) -> str:

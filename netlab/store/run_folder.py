@@ -177,8 +177,6 @@ class RunFolder:
         ``durable=False`` is for lines such as ``attempt`` (``cell``, ``trial``, ``attempt``) that
         need not survive a power failure: they share the fsync of the next durable line.
         """
-        if kind in ("record", "journal"):
-            raise ValueError(f"{kind!r} is not a kind of note")
         at = self._clock()
         self._journal.append(_note_text(kind, at, data), durable=durable)
         plain = json.loads(json.dumps(data, default=_plain))

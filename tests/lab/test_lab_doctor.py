@@ -177,19 +177,19 @@ def test_install_commands_use_the_package_manager_of_the_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(programs, "SEARCH_PATH", str(tmp_path))
-    lack = programs.missing_packages(search_path=str(tmp_path))
-    assert lack.programs == tuple(programs.PROGRAMS)
+    lack = programs.missing_programs(search_path=str(tmp_path))
+    assert lack == tuple(programs.PROGRAMS)
     packages = "iproute2 ethtool openssh-server openssh-client util-linux mount procps"
     debian = f"sudo apt-get install {packages}"
     fedora = (
         "sudo dnf install iproute iproute-tc ethtool openssh-server openssh util-linux "
         "util-linux-core procps-ng"
     )
-    assert lack.command == f"{debian} (Fedora: {fedora})"
+    assert programs.install_command(lack) == f"{debian} (Fedora: {fedora})"
     (tmp_path / "dnf").touch(0o755)
-    assert lack.command == fedora
+    assert programs.install_command(lack) == fedora
     (tmp_path / "apt-get").touch(0o755)
-    assert lack.command == debian
+    assert programs.install_command(lack) == debian
     assert set(programs.FEDORA_PACKAGES) <= {*programs.PROGRAMS, *programs.WINDOWS_PROGRAMS}
 
 

@@ -21,12 +21,12 @@ def test_a_missing_program_is_named_with_its_install_command(tmp_path: Path) -> 
     for name in programs.PROGRAMS:
         if name not in {"sshd", "ethtool", "tc"}:
             (tmp_path / name).touch(mode=0o755)
-    lack = lab.missing_packages(search_path=str(tmp_path))
-    assert lack.programs == ("tc", "ethtool", "sshd")
-    assert lack.command == "sudo apt-get install iproute2 ethtool openssh-server"
-    for name in lack.programs:
+    lack = lab.missing_programs(search_path=str(tmp_path))
+    assert lack == ("tc", "ethtool", "sshd")
+    assert programs.install_command(lack) == "sudo apt-get install iproute2 ethtool openssh-server"
+    for name in lack:
         (tmp_path / name).touch(mode=0o755)
-    assert not lab.missing_packages(search_path=str(tmp_path))
+    assert not lab.missing_programs(search_path=str(tmp_path))
 
 
 def test_lab_up_without_a_needed_program_makes_nothing_and_names_its_package(
@@ -34,8 +34,7 @@ def test_lab_up_without_a_needed_program_makes_nothing_and_names_its_package(
 ) -> None:
     monkeypatch.setattr(state, "ROOT", tmp_path / "labs")
     monkeypatch.setattr(life, "_require_root", lambda: None)
-    lack = programs.Missing(("ethtool",), ("ethtool",))
-    monkeypatch.setattr(programs, "missing_packages", lambda: lack)
+    monkeypatch.setattr(programs, "missing_programs", lambda _names: ("ethtool",))
     with pytest.raises(HostError, match="needs ethtool: install with `sudo apt-get install eth"):
         lab.up(LabOptions(name=NAME))
     assert not state.ROOT.exists()

@@ -254,7 +254,5 @@ def test_a_refused_record_leaves_no_line_in_the_journal(tmp_path: Path) -> None:
         line_count = len(lines_of(tmp_path / "run"))
         with pytest.raises(ValueError, match="which netlab does not know"):
             folder.append(made_record(status=Status.FAILED, reason="bad-luck"))
-        with pytest.raises(ValueError, match="not a kind of note"):
-            folder.note("record", cell=LL.key)
         assert len(lines_of(tmp_path / "run")) == line_count
         assert folder.latest == {}

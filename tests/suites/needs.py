@@ -62,13 +62,13 @@ def _root() -> bool:
 def _lab() -> bool:
     from netlab import lab
 
-    return _root() and not lab.missing_packages()
+    return _root() and not lab.missing_programs()
 
 
 def _windows_hosts() -> bool:
     from netlab.lab import programs
 
-    return _lab() and not programs.missing_packages(programs.WINDOWS_PROGRAMS)
+    return _lab() and not programs.missing_programs(programs.WINDOWS_PROGRAMS)
 
 
 def _quota() -> bool:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -76,14 +76,13 @@ def test_a_lab_has_at_most_4_windows_hosts_with_accounts_of_its_own() -> None:
     assert not {host.uid for host in plan.hosts} & {host.uid for host in second_plan.hosts}
 
 
-def only_for_windows(monkeypatch: pytest.MonkeyPatch, lack: programs.Missing) -> None:
+def only_for_windows(monkeypatch: pytest.MonkeyPatch, lack: tuple[str, ...]) -> None:
     """Nothing is missing, except for Windows hosts."""
 
-    def missing(packages_of: Mapping[str, str] = programs.PROGRAMS) -> programs.Missing:
-        is_for_windows = packages_of is programs.WINDOWS_PROGRAMS
-        return lack if is_for_windows else programs.Missing((), ())
+    def missing(names: Iterable[str]) -> tuple[str, ...]:
+        return lack if names is programs.WINDOWS_PROGRAMS else ()
 
-    monkeypatch.setattr(programs, "missing_packages", missing)
+    monkeypatch.setattr(programs, "missing_programs", missing)
 
 
 def test_lab_up_without_wine_makes_nothing_and_names_the_packages(
@@ -91,7 +90,7 @@ def test_lab_up_without_wine_makes_nothing_and_names_the_packages(
 ) -> None:
     monkeypatch.setattr(state, "ROOT", tmp_path / "labs")
     monkeypatch.setattr(life, "_require_root", lambda: None)
-    lack = programs.missing_packages(programs.WINDOWS_PROGRAMS, "/nowhere")
+    lack = programs.missing_programs(programs.WINDOWS_PROGRAMS, "/nowhere")
     only_for_windows(monkeypatch, lack)
     with pytest.raises(
         HostError, match=r"needs wine64, .*sudo apt-get install wine64 gcc-mingw-w64-x86-64"
@@ -103,7 +102,7 @@ def test_lab_up_without_wine_makes_nothing_and_names_the_packages(
 def test_the_doctor_prints_missing_parts_with_their_install_commands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lack = programs.Missing(("wine64",), ("wine64",))
+    lack = ("wine64",)
     only_for_windows(monkeypatch, lack)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     outcome = CliRunner().invoke(cli, ["lab", "doctor"])
