@@ -440,10 +440,6 @@ class Inventory:
             ]
         )
 
-    def match(self, pairing: str) -> Match:
-        """``match_of`` the first choice for ``pairing``; UsageError if there is no choice."""
-        return match_of(pairing, self.pair(pairing))
-
     def why_not(self, pairing: str) -> str:
         """Why there are no two hosts for ``pairing``."""
         if is_by_name(pairing):

@@ -356,20 +356,20 @@ def _of_row(names: Mapping[str, str]) -> Iperf2Figures | None:
     tolerance_s = 0.11 + ((end - start) / rate if rate > 0 else 0.0)
     if abs(seconds - (end - start)) > tolerance_s or tool_results.bounded(rate) is None or bits < 0:
         return None
-    counts = {
-        name: int(names[name]) if _WHOLE.fullmatch(names.get(name, "")) else None
+    losses, packets, reorders = (
+        int(names[name]) if _WHOLE.fullmatch(names.get(name, "")) else None
         for name in ("errors", "datagrams", "outoforder")
-    }
+    )
     jitter = names.get("jitter", "")
     return Iperf2Figures(
         start_s=start,
         seconds=seconds,
         rate_bit_per_s=rate,
         bits=bits,
-        packets=counts["datagrams"],
-        losses=counts["errors"],
+        packets=packets,
+        losses=losses,
         jitter_ms=float(jitter) if re.fullmatch(_NUMBER, jitter) else None,
-        reorders=counts["outoforder"],
+        reorders=reorders,
     )
 
 

@@ -426,7 +426,8 @@ def _make(options: LabOptions, folder: Path, say: Callable[[str], None]) -> None
     keys = (IDENTITY, *map(server.key_name, plan.logins))
     recall_keys(plan.name, folder, keys)
     client_key = server.make_key(identity, f"netlab lab {options.name}")
-    with limit_cpu_sleep() if plan.is_shaped else nullcontext(()) as sleepless:
+    rates = [cable.shape_at(end)[0] for cable in plan.cables for end in cable.ends]
+    with limit_cpu_sleep() if any(rates) else nullcontext(()) as sleepless:
         for host in plan.logins:
             windows = wish_of(prefix) if prefix is not None and host.os == "W" else None
             may_sudo = sudo.wish_of(host) if options.changes_settings(host) else None

@@ -308,12 +308,6 @@ class LabPlan:
         """The address ranges of the lab."""
         return self.slot, str(ipaddress.ip_interface(self.controller_address).network)
 
-    @property
-    def is_shaped(self) -> bool:
-        """Whether a cable has a rate."""
-        ends = [(cable, end) for cable in self.cables for end in cable.ends]
-        return any(cable.shape_at(end)[0] is not None for cable, end in ends)
-
     def as_json(self) -> dict[str, Any]:
         """Plain data, the paths as text."""
         plain = dataclasses.asdict(self)

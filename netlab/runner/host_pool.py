@@ -227,7 +227,7 @@ class HostPool:
 
     def match_of(self, pairing: str) -> Match:
         """The machines and links that no other trial may use while one of this pairing runs."""
-        return self._inventory.match(pairing)
+        return match_of(pairing, self._inventory.pair(pairing))
 
     def agents_of(self, cell: Cell) -> tuple[Agent, ...]:
         """The current agents at both ends of a cell; empty if one of them is missing."""
@@ -345,7 +345,8 @@ class HostPool:
         """A sentence for each host or path that prevents the measurement of these cells."""
         pairings = dict.fromkeys(cell.pairing for cell in cells)
         away = [absence.sentence for pairing in pairings for absence in self._away_of(pairing)]
-        return tuple(dict.fromkeys([*away, *self._ways.why_cut(pairings)]))
+        cuts = [it.sentence for way, it in list(self._ways.cut.items()) if way[0] in pairings]
+        return tuple(dict.fromkeys([*away, *cuts]))
 
     # Notes of the run folder
 

@@ -10,7 +10,7 @@ import errno
 import math
 import re
 import traceback
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from pathlib import Path
@@ -475,11 +475,6 @@ class PathChecks:
     def is_cut(self, cell: Cell) -> bool:
         """Whether the way of a cell is cut."""
         return bool(self.cut) and way_of(cell, self.pairs) in self.cut
-
-    def why_cut(self, pairings: Collection[str]) -> tuple[str, ...]:
-        """A sentence for each cut way of these pairings."""
-        cuts = list(self.cut.items())
-        return tuple(absence.sentence for way, absence in cuts if way[0] in pairings)
 
     def next_asks_s(self, cells: Iterable[Cell], patience_s: float) -> list[float | None]:
         """Seconds to the next check of each cut way; one that never worked gets a last one."""

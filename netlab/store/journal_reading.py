@@ -225,13 +225,21 @@ class JournalReading:
     def take_lines(self, items: Iterable[JournalLine | Damage]) -> None:
         """Gather lines that no segment covers."""
         for item in items:
-            if isinstance(item, Damage):
-                self.gathered.damage.append(item)
-            elif item.data.get("kind") == "record":
-                if (record := self._record(item)) is not None:
-                    self._take_record(item.number, record)
-            else:
-                self._take_note(item, follows_records=self.gathered.record_count > 0)
+            self._take(item, follows_records=self.gathered.record_count > 0)
+
+    def _take(
+        self, item: JournalLine | Damage, *, follows_records: bool, is_indexed: bool = False
+    ) -> None:
+        """Gather a line. ``is_indexed``: the index has the records of planned trials."""
+        if isinstance(item, Damage):
+            self.gathered.damage.append(item)
+        elif item.data.get("kind") == "record":
+            record = self._record(item)
+            is_known = is_indexed and record is not None and record.key in self._planned
+            if record is not None and not is_known:
+                self._take_record(item.number, record)
+        else:
+            self._take_note(item, follows_records=follows_records)
 
     def _record(self, line: JournalLine) -> Record | None:
         """The record in a line; ``None``, with a damage, if it is malformed."""
@@ -280,23 +288,12 @@ class JournalReading:
         with reading, files.open_inside(self._journal.parent, self._journal.name) as file:
             for place in (place for segment in chain.segments for place in segment.others):
                 piece = files.read_at(file.fileno(), place.size_bytes, place.begin_bytes)
+                follows = index.begin_bytes < place.begin_bytes
                 for item in items_of(piece, place.line):
-                    if isinstance(item, Damage):
-                        self.gathered.damage.append(item)
-                    elif item.data.get("kind") == "record":
-                        record = self._record(item)
-                        # The index has the records of planned trials.
-                        if record is not None and (record.cell, record.trial) not in self._planned:
-                            self._take_record(item.number, record)
-                    else:
-                        self._take_other_note(item, place.begin_bytes, index)
-
-    def _take_other_note(self, line: JournalLine, begin_bytes: int, index: TrialIndex) -> None:
-        self._take_note(line, follows_records=index.begin_bytes < begin_bytes)
-        unfinished = self.gathered.unfinished
-        for trial in tuple(unfinished) if line.data.get("kind") == "attempt" else ():
-            if index.last_bytes(trial) > begin_bytes:
-                del unfinished[trial]
+                    self._take(item, follows_records=follows, is_indexed=True)
+                    for trial in tuple(self.gathered.unfinished):
+                        if index.last_bytes(trial) > place.begin_bytes:
+                            del self.gathered.unfinished[trial]
 
     def _in_row(self, index: TrialIndex, row: int) -> Record:
         """The record in a row of the index. StoreError if it is damaged."""

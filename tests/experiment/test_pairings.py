@@ -201,10 +201,10 @@ def test_a_pair_occupies_its_machines_and_the_shared_links_between_them(
     needs = match_of("", inventory.pair("nas+desk")).needs
     assert set(needs) == {"nas", "pc", ("share", "up"), ("share", "hub")}
     assert match_of("", inventory.pair("guest+desk")).needs == ("pc",)
-    match = inventory.match("nas+guest@nat")
+    match = match_of("nas+guest@nat", inventory.pair("nas+guest@nat"))
     assert (match.server_machine, match.client_machine) == ("nas", "pc")
     assert match.shares == {"up"}
-    assert inventory.match("guest+desk").inside
+    assert match_of("guest+desk", inventory.pair("guest+desk")).inside
 
 
 @pytest.mark.parametrize("shares", ["3", "[up, '']", "{a: b}"])
