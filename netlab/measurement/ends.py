@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -43,24 +44,7 @@ SETTLE_S = 0.1
 """Minimum time for which all flows send before their common window opens."""
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A common window in one agent's own monotonic clock, ns."""
-
-    start_ns: int
-    open_ns: int
-    close_ns: int
-
-    def keys(self) -> dict[str, int]:
-        """The request keys of the window."""
-        return {
-            "start_ns": self.start_ns,
-            "window_open_ns": self.open_ns,
-            "window_close_ns": self.close_ns,
-        }
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CommonWindow:
     """The start of several flows and their common window, by the controller's clock."""
 
@@ -74,29 +58,27 @@ class CommonWindow:
     drift_offsets: Sequence[ClockOffset | None] = ()
     """Offsets from this process's clock, if another controller set the window by its own clock:
     drift is measured against these, and not for an agent whose offset is ``None``."""
-    _offset_by_id: dict[int, ClockOffset] = field(init=False, repr=False, compare=False)
-    """The identity (`id`) of each agent → its offset: a window may have a thousand agents."""
-    _drift_by_id: dict[int, ClockOffset | None] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        ids = [id(agent) for agent in self.agents]
-        by_id = dict(zip(ids, self.offsets, strict=True))
-        object.__setattr__(self, "_offset_by_id", by_id)
-        drift_by_id = dict(zip(ids, self.drift_offsets or self.offsets, strict=True))
-        object.__setattr__(self, "_drift_by_id", drift_by_id)
+    @cached_property
+    def _by_id(self) -> dict[int, tuple[ClockOffset, ClockOffset | None]]:
+        """The identity (`id`) of each agent → its two offsets: there may be a thousand agents."""
+        offsets = zip(self.offsets, self.drift_offsets or self.offsets, strict=True)
+        return dict(zip(map(id, self.agents), offsets, strict=True))
 
     def knows(self, *agents: Agent) -> bool:
         """Whether the clocks of all these agents were measured; false after a reconnection."""
-        return all(id(agent) in self._offset_by_id for agent in agents)
+        return all(id(agent) in self._by_id for agent in agents)
 
     def offset_of(self, agent: Agent) -> ClockOffset:
         """The offset of an agent's clock from the clock by which the window is set."""
-        return self._offset_by_id[id(agent)]
+        return self._by_id[id(agent)][0]
 
-    def in_clock_of(self, agent: Agent) -> Window:
-        """The window by an agent's clock."""
+    def keys(self, agent: Agent) -> dict[str, int]:
+        """The request keys of the window: its times by an agent's own monotonic clock, ns."""
+        names = ("start_ns", "window_open_ns", "window_close_ns")
         times_ns = self.start_ns, self.open_ns, self.close_ns
-        return Window(*(time_ns + self.offset_of(agent).offset_ns for time_ns in times_ns))
+        shift_ns = self.offset_of(agent).offset_ns
+        return {name: at_ns + shift_ns for name, at_ns in zip(names, times_ns, strict=True)}
 
     def bound_ns(self, *agents: Agent) -> int:
         """Largest possible error, in ns, of a time converted to one of these agents' clocks."""
@@ -108,7 +90,7 @@ class CommonWindow:
         """
         drifts = [0]
         for agent in agents:
-            old_offset = self._drift_by_id[id(agent)]
+            old_offset = self._by_id[id(agent)][1]
             if old_offset is None:
                 continue
             # All pairs of a round come here at once, so there are no more exchanges than needed.

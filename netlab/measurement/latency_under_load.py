@@ -57,7 +57,7 @@ def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
     if connecting is not None and ends.connects("TCP") == "client":
         connections = exchange_of(connecting, ends, within_s=lives_s, one_by_one=True)
     load = setup.load()
-    flows = flows_of(load, ends, window, {"limit_s": lives_s})
+    flows = flows_of(load, ends, window, lives_s)
     together: list[Conversation] = [trips, *filter(None, [connections]), *flows]
 
     def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:
@@ -114,8 +114,8 @@ def _phases(
     """The phases, in ns after ``opened_ns`` by the client's clock, when the first request was due;
     and the time in s from the start of the load to the loaded phase.
     """
-    client = window.in_clock_of(ends.client)
-    load_ns, end_ns = client.start_ns - opened_ns, client.close_ns - opened_ns
+    to_client_ns = window.offset_of(ends.client).offset_ns - opened_ns
+    load_ns, end_ns = window.start_ns + to_client_ns, window.close_ns + to_client_ns
     series = [_intervals(flow) for flow in flows]
     settled = settled_s(
         [sum(of_flows) for of_flows in zip(*(bytes_ for bytes_, _ in series), strict=False)],
@@ -124,7 +124,7 @@ def _phases(
     )
     last_ns = end_ns
     for flow in flows:  # when its last send call returned
-        shift_ns = client.start_ns - window.in_clock_of(flow.sender.agent).start_ns - opened_ns
+        shift_ns = to_client_ns - window.offset_of(flow.sender.agent).offset_ns
         last_sent_ns = int((flow.sender.result or {}).get("last_send_ns", 0)) + shift_ns
         last_ns = max(last_ns, last_sent_ns)
     latest_ns = last_ns + round(1e9 * setup.request_timeout_s)

@@ -7,8 +7,7 @@ its state for each stream (such as a NAT entry) before the first frame.
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -21,7 +20,7 @@ from netlab.kinds import Stream, ThroughputSearch
 from netlab.kinds.throughput_search import rate_search
 from netlab.kinds.throughput_search.rate_search import Counts, Criteria
 from netlab.kinds.throughput_search.settings import LEARN_S
-from netlab.measurement.conversation import ConversationEnd, can, drive, end_of
+from netlab.measurement.conversation import ConversationEnd, can, drive
 from netlab.measurement.ends import (
     AHEAD_A_TRIAL_S,
     START_AHEAD_S,
@@ -32,7 +31,7 @@ from netlab.measurement.ends import (
     so_far,
 )
 from netlab.measurement.host_watch import WHOSE, Watch, dropped_at_socket
-from netlab.measurement.stream import Flow
+from netlab.measurement.stream import SENDERS, Flow, flows_between
 from netlab.remote.answers import decimal
 from netlab.trial.host_counters import Watched
 from netlab.trial.record import REASONS, Value, reason_of
@@ -43,8 +42,6 @@ OVER_S = 0.5
 """How much longer than requested a sender may take before it is stopped; checked once a second."""
 SLACK_S = 5.0
 """Time beyond the expected end of a test after which the probe's own deadline ends the test."""
-SENDERS = {"client-sends": ("client",), "server-sends": ("server",), "both": ("client", "server")}
-"""Direction → the ends that send."""
 
 Starts = Mapping[str, int]
 """Sending end, ``client`` or ``server`` → its start by its own monotonic clock, ns."""
@@ -73,26 +70,6 @@ class Offered:
     """Effective values of the settings at both ends of each direction, by the names of a record."""
 
 
-@dataclass(slots=True)
-class LoadFlow(Flow):
-    """One direction of a load. A sender that is too slow is stopped in time."""
-
-    longest_ns: int = 0
-    """Time after which the sender is stopped."""
-    on_sent: Callable[[], None] = lambda: None
-    """Called when the last frame has been sent."""
-
-    def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        """As in every flow; a late sender is stopped, and the frames sent until then count."""
-        late = side is self.sender and record.get("elapsed_ns", 0) > self.longest_ns
-        if record["type"] == "progress" and late and not self.stopped:
-            self.stopped = True
-            self.stop(self.sender)
-        Flow.follow(self, side, record)
-        if record["type"] == "result" and side is self.sender:
-            self.on_sent()
-
-
 def flows_of(
     setup: ThroughputSearch,
     ends: Ends,
@@ -100,7 +77,7 @@ def flows_of(
     *,
     residual_s: float | None = None,
     starts: Starts | None = None,
-) -> list[LoadFlow]:
+) -> list[Flow]:
     """One flow per direction, not begun yet. ``residual_s``: how long the receivers wait for
     missing frames; ``None``: the probe's default. ``starts``: when the senders begin. If it is
     ``None``, two directions begin together in a moment, and a single direction begins at once.
@@ -113,20 +90,23 @@ def flows_of(
         message_rate_per_s=load.frames_per_s,
         dont_fragment=all(can(ends.agent_of(end), "dont-fragment") for end in WHOSE),
     )
-    common: dict[str, Any] = {"limit_s": lives_s(setup, load.duration_s)}
-    sending = dict(common)
-    if setup.burst is not None and load.frames_per_s is not None:
-        sending["burst"] = setup.burst
-    receiving = common if residual_s is None else common | {"drain": decimal(residual_s)}
     if starts is None:
         starts = _starts_soon(setup, ends) if setup.direction == "both" else {}
+
+    def keys(end: str, verb: str) -> dict[str, Any]:
+        keys: dict[str, Any] = {"limit_s": lives_s(setup, load.duration_s)}
+        if verb == "send" and setup.burst is not None and load.frames_per_s is not None:
+            keys["burst"] = setup.burst
+        if verb == "send" and end in starts:
+            keys["start_ns"] = starts[end]
+        if verb == "receive" and residual_s is not None:
+            keys["drain"] = decimal(residual_s)
+        return keys
+
+    flows = flows_between(stream, ends, keys)
     ahead_s = START_AHEAD_S if starts else 0.0
-    flows = []
-    for sender in SENDERS[setup.direction]:
-        begin = {"start_ns": starts[sender]} if sender in starts else {}
-        flow = _flow(sender, stream, ends, {"send": sending | begin, "receive": receiving})
+    for flow in flows:
         flow.longest_ns = round(1e9 * (load.duration_s + OVER_S + ahead_s))
-        flows.append(flow)
     return flows
 
 
@@ -135,22 +115,9 @@ def lives_s(setup: ThroughputSearch, duration_s: float) -> float:
     return START_AHEAD_S + duration_s + OVER_S + 1 + setup.residual_s + SLACK_S
 
 
-def _flow(
-    sender: str, stream: Stream, ends: Ends, more: Mapping[str, Mapping[str, Any]]
-) -> LoadFlow:
-    """The flow of one direction. ``more``: verb, ``send`` or ``receive`` → as for ``end_of``."""
-    token = secrets.token_hex(16)
-
-    def side(end: str) -> ConversationEnd:
-        verb = "send" if end == sender else "receive"
-        return end_of(stream, ends, end, verb, token=token, **more[verb])
-
-    return LoadFlow.between(stream, ends.connects("UDP"), side("server"), side("client"))
-
-
 def clocks(setup: ThroughputSearch, ends: Ends) -> Starts:
     """Sending end → offset of its clock from the controller's (this process's) clock, ns."""
-    senders = SENDERS[setup.direction]
+    senders = SENDERS[setup.direction].values()
     return {end: ends.agent_of(end).clock_offset().offset_ns for end in senders}
 
 
@@ -192,16 +159,13 @@ _IN_EFFECT = {
 
 
 def _effective(flows: Sequence[Flow]) -> dict[str, Value]:
-    ways = dict(zip(WHOSE, ("to_server_", "to_client_"), strict=True)) if len(flows) > 1 else {}
-    values: dict[str, Value] = {}
-    for flow, way in zip(flows, ways.values() or ("",), strict=True):
-        for end, result in (("sender_", flow.sender.result), ("receiver_", flow.receiver.result)):
-            values |= {
-                f"{way}{end}{name}": value
-                for name, value in (result or {}).items()
-                if name.startswith(_IN_EFFECT[end])
-            }
-    return values
+    return {
+        f"{flow.name}{end}{name}": value
+        for flow in flows
+        for end, side in (("sender_", flow.sender), ("receiver_", flow.receiver))
+        for name, value in (side.result or {}).items()
+        if name.startswith(_IN_EFFECT[end])
+    }
 
 
 BEARABLE = 2

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from types import MappingProxyType
+from math import inf
 from typing import Any
 
 from netlab.errors import HostGone, ProbeError
@@ -36,6 +36,10 @@ class Flow(Conversation):
     stopped: bool = False
     on_stop: Callable[[], None] = lambda: None
     """Called after the sender was told to stop."""
+    longest_ns: float = inf
+    """Time after which the sender is stopped, if it is too slow; what it sent until then counts."""
+    on_sent: Callable[[], None] = lambda: None
+    """Called when the last message has been sent."""
 
     @property
     def sender(self) -> ConversationEnd:
@@ -48,17 +52,28 @@ class Flow(Conversation):
         return next(side for side in self.sides if side.verb == "receive")
 
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
-        """Stop the sender after the receiver's record `window`; stop the receiver after the
-        sender's record `result`.
+        """Stop the sender after the receiver's record `window`, or if it is late; stop the receiver
+        after the sender's record `result`.
         """
-        kind = record["type"]
-        if kind == "window" and side is self.receiver:
+        kind, is_sender = record["type"], side is self.sender
+        is_late = is_sender and record.get("elapsed_ns", 0) > self.longest_ns
+        if (kind == "window" and not is_sender) or (kind == "progress" and is_late):
             if not self.stopped and not self.sender.ended:
                 self.stopped = True
                 self.stop(self.sender)
                 self.on_stop()
-        elif kind == "result" and side is self.sender and not self.receiver.ended:
-            self.stop(self.receiver, sent=record.get("sent_messages", 0))
+        elif kind == "result" and is_sender:
+            if not self.receiver.ended:
+                self.stop(self.receiver, sent=record.get("sent_messages", 0))
+            self.on_sent()
+
+
+SENDERS: Mapping[str, Mapping[str, str]] = {
+    "client-sends": {"": "client"},
+    "server-sends": {"": "server"},
+    "both": {"to_server_": "client", "to_client_": "server"},
+}
+"""Direction → name of each flow, and the end that sends it."""
 
 
 def deadline_s(stream: Stream) -> float:
@@ -150,28 +165,37 @@ def flows_of(
     stream: Stream,
     ends: Ends,
     window: CommonWindow | None,
-    more: Mapping[str, Any] = MappingProxyType({}),
+    limit_s: float | None = None,
+) -> list[Flow]:
+    """The flows of a trial, as ``flows_between``. ``limit_s``: instead of ``deadline_s``."""
+
+    def keys(end: str, verb: str) -> dict[str, Any]:
+        times = {} if window is None else window.keys(ends.agent_of(end))
+        keys: dict[str, Any] = {"limit_s": limit_s or deadline_s(stream), **times}
+        if verb == "receive" and stream.duration_s is not None:
+            keys["interval"] = decimal(interval_s(stream.duration_s))
+        return keys
+
+    return flows_between(stream, ends, keys)
+
+
+def flows_between(
+    stream: Stream, ends: Ends, keys: Callable[[str, str], Mapping[str, Any]]
 ) -> list[Flow]:
     """One flow per direction, not begun yet. The client connects, whichever end sends, unless a
-    setting or a firewall requires that the server connects. ``more``: for every end, as in
-    ``conversation.end_of``.
+    setting or a firewall requires that the server connects. ``keys``: for an end and its verb, as
+    in ``conversation.end_of``.
     """
-    names = {"client-sends": [""], "server-sends": [""], "both": ["to_server_", "to_client_"]}
     flows = []
-    for name in names[stream.direction]:
-        client_sends = name == "to_server_" or stream.direction == "client-sends"
+    for name, sender in SENDERS[stream.direction].items():
         token = secrets.token_hex(16)
 
-        def side(end: str, verb: str, token: str = token) -> ConversationEnd:
-            times = {} if window is None else window.in_clock_of(ends.agent_of(end)).keys()
-            keys: dict[str, Any] = {"limit_s": deadline_s(stream), **more, **times}
-            if verb == "receive" and stream.duration_s is not None:
-                keys["interval"] = decimal(interval_s(stream.duration_s))
-            return conversation.end_of(stream, ends, end, verb, token=token, **keys)
+        def side(end: str, sender: str = sender, token: str = token) -> ConversationEnd:
+            verb = "send" if end == sender else "receive"
+            return conversation.end_of(stream, ends, end, verb, token=token, **keys(end, verb))
 
-        server = side("server", "receive" if client_sends else "send")
-        client = side("client", "send" if client_sends else "receive")
-        flow = Flow.between(stream, ends.connects(stream.protocol), server, client)
+        connects = ends.connects(stream.protocol)
+        flow = Flow.between(stream, connects, side("server"), side("client"))
         flow.name = name
         flows.append(flow)
     return flows

@@ -34,6 +34,7 @@ from netlab.measurement.ends import PAIR_GONE, Ends, OnGoodput, alone
 from netlab.measurement.host_watch import WHOSE, share_a_machine
 from netlab.measurement.round_trip import Exchange, exchange_of
 from netlab.measurement.search_trial import LineRate, OfferedLoad, TrialResult, TrialRunner
+from netlab.measurement.stream import SENDERS
 from netlab.stats import mean
 from netlab.stats.histogram import from_pairs
 from netlab.trial.host_counters import PLACES, WAYS, Watched, busiest
@@ -412,7 +413,7 @@ def _limiting(
     """The host that limited the rate, with its highest load in the trials that failed because of
     it; ``None``: unknown. A device can be the result only if it is an observed host.
     """
-    senders = search_trial.SENDERS[setup.direction]
+    senders = tuple(SENDERS[setup.direction].values())
     receivers = WHOSE if len(senders) > 1 else tuple(end for end in WHOSE if end not in senders)
     observed = tuple(key for key in trials[0].own.hosts if key not in WHOSE)
     # If pairs search together, the host of any pair may have been the limit.

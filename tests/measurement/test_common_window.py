@@ -43,9 +43,9 @@ def test_only_streams_of_equal_duration_have_a_common_window() -> None:
 def test_a_common_window_is_the_same_moment_in_the_clock_of_every_agent() -> None:
     four = agents(0, 5_000_000_000, -7, 3_600_000_000_000)
     shared_window = common_window([STREAM, UDP], four)
-    windows = [shared_window.in_clock_of(agent) for agent in four]
-    for name in ("start_ns", "open_ns", "close_ns"):
-        times = [getattr(window, name) for window in windows]
+    windows = [shared_window.keys(agent) for agent in four]
+    for name in ("start_ns", "window_open_ns", "window_close_ns"):
+        times = [window[name] for window in windows]
         assert [at_ns - times[0] for at_ns in times] == [0, 5_000_000_000, -7, 3_600_000_000_000]
     assert shared_window.trials == 2
     # The longest warm-up applies to all, and all have the same duration.

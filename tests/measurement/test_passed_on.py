@@ -13,7 +13,7 @@ from scripted_agent import Fake
 from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
 from netlab.kinds import ROWS, PayloadSearch, ThroughputSearch
-from netlab.measurement import payload_search, stream, throughput_search
+from netlab.measurement import conversation, payload_search, stream, throughput_search
 from netlab.measurement import search_trial as trial_room
 from netlab.measurement.ends import Ends
 
@@ -76,7 +76,7 @@ def timed(search: ThroughputSearch) -> None:
     [
         (PayloadSearch, swept, (stream, "values_of", carry_cell), set()),
         (PayloadSearch, probed, (payload_search, "exchange_of", carry), OWN),
-        (ThroughputSearch, offered, (trial_room, "end_of", carry), {"duration_s"}),
+        (ThroughputSearch, offered, (conversation, "end_of", carry), {"duration_s"}),
         (ThroughputSearch, timed, (throughput_search, "exchange_of", carry), OWN),
     ],
 )
