@@ -9,7 +9,7 @@ from netlab.kinds.groups import Setup
 from netlab.kinds.kind import KindOfTest
 from netlab.kinds.latency_under_load.settings import LatencyUnderLoad
 from netlab.kinds.payload_search.settings import PayloadSearch
-from netlab.kinds.round_trip.settings import Connect, RoundTrip
+from netlab.kinds.round_trip.settings import HEADLINE, Connect, RoundTrip
 from netlab.kinds.stream.settings import Stream
 from netlab.kinds.throughput_search.settings import ThroughputSearch
 from netlab.messages import _
@@ -41,14 +41,14 @@ _KINDS = (
         subject=_("the time of round trips"), label=_("round trips"),
         quantities={"rtt_mean_ns": time_of(_("mean round trip"), "rtt_mean_ns")},
         summarised=("transactions_per_s",), expects=frozenset({"round_trip", "loss"}),
-        columns="settings:OF_ROUND_TRIP", procedure="exchange"),
+        columns="settings:OF_ROUND_TRIP", figures=HEADLINE),
     KindOfTest(
         name=_("connect"), settings=Connect,
         about="Transactions with a TCP connection each: the cost of connecting.",
         subject=_("the time of TCP connections"), label=_("connections"),
         quantities={"rtt_mean_ns": time_of(_("mean transaction"), "rtt_mean_ns")},
         summarised=("transactions_per_s",), expects=frozenset({"round_trip"}),
-        columns="settings:OF_CONNECT", procedure="exchange"),
+        columns="settings:OF_CONNECT", figures=HEADLINE),
     KindOfTest(
         name=_("payload_search"), settings=PayloadSearch,
         about="The largest payload that travels in one frame, and the path's MTU.",

@@ -41,9 +41,8 @@ class KindOfTest:
     """Place of its columns: name → ``Column``. Without it, it has those of its settings."""
     procedure: str = "conversation"
     """How netlab's own probe measures it: a key of ``PROCEDURES`` in measurement/engines.py. A
-    ``conversation`` is one request to each end, made from the settings alone."""
-    verbs: Mapping[str, str] = field(default_factory=lambda: {"server": "mirror", "client": "ask"})
-    """End → the verb of its request in a conversation."""
+    ``conversation`` is one request to each end, made from the settings alone: the client asks, and
+    the server's mirror answers."""
     figures: tuple[str, ...] = ()
     """Values of the client's result that a record of a conversation has under their own names; all
     others begin with ``client_`` or ``server_``."""

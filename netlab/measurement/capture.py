@@ -11,15 +11,14 @@ import struct
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from netlab import clock
 from netlab.errors import HostError, HostGone
 from netlab.measurement.ends import DEVICE
 from netlab.remote.agent import Agent
 from netlab.remote.transport import Process
-from netlab.store.files import write_private
 from netlab.trial.record import Value
 
 HEADER_BYTES = 24
@@ -84,18 +83,6 @@ def captured_frames(capture: bytes) -> Iterator[CapturedFrame]:
         if at <= len(capture):
             at_ns = 10**9 * seconds + unit_ns * parts
             yield CapturedFrame(at_ns, frame_bytes, capture[begin:at], link)
-
-
-def frame_lengths(capture: bytes) -> Iterator[int]:
-    """Length in bytes of each frame on the link, with its header, without FCS.
-
-    Raises ValueError with a sentence if the data are no capture of Ethernet frames.
-    """
-    _, _, link = _header(capture)
-    if link != ETHERNET:
-        raise ValueError(f"the capture is of link type {link}, not of Ethernet frames")
-    for frame in captured_frames(capture):
-        yield frame.frame_bytes
 
 
 def _header(capture: bytes) -> tuple[str, int, int]:
@@ -178,19 +165,17 @@ def capture_during(
     device = interface_to(agent, source)
     ends = [address.partition("%")[0] for address in (source, destination)]
     frames = ["src", "host", ends[0], "and", "dst", "host", ends[1]]
-    capture = started(agent, device, ["--immediate-mode"], frames, LIFE_S)
-    try:
+    with capturing(agent, device, ["--immediate-mode"], frames, LIFE_S) as capture:
         during()
         return capture.finish()
-    finally:
-        capture.end()
 
 
-def started(
+@contextmanager
+def capturing(
     agent: Agent, device: str, options: list[str], frames: list[str], life_s: float
-) -> Capture:
-    """Start tcpdump at an interface of a host and wait until it captures. ``frames``: the filter
-    expression of tcpdump; ``life_s``: as ``LIFE_S``.
+) -> Iterator[Capture]:
+    """Start tcpdump at an interface of a host and wait until it captures; it ends with the context.
+    ``frames``: the filter expression of tcpdump; ``life_s``: as ``LIFE_S``.
 
     Raises NoCapture with a sentence if the host does not allow a capture.
     """
@@ -207,10 +192,9 @@ def started(
     capture = Capture(process)
     try:
         capture.await_listening(host.name)
-    except BaseException:
+        yield capture
+    finally:
         capture.end()
-        raise
-    return capture
 
 
 def interface_to(agent: Agent, address: str) -> str:
@@ -225,11 +209,14 @@ def interface_to(agent: Agent, address: str) -> str:
 
 
 def of_frames(prefix: str, pcap: bytes) -> dict[str, Value]:
-    """The lengths of captured frames, with the number of frames of each length; both names begin
-    with ``prefix``. Raises NoCapture for an invalid capture.
+    """The lengths of captured Ethernet frames, with the number of frames of each length; both names
+    begin with ``prefix``. Raises NoCapture for an invalid capture.
     """
     try:
-        counts = Counter(frame_lengths(pcap))
+        _order, _unit_ns, link = _header(pcap)
+        if link != ETHERNET:
+            raise ValueError(f"the capture is of link type {link}, not of Ethernet frames")
+        counts = Counter(frame.frame_bytes for frame in captured_frames(pcap))
     except ValueError as error:
         raise NoCapture(str(error)) from None
     lengths = sorted(counts)
@@ -237,8 +224,3 @@ def of_frames(prefix: str, pcap: bytes) -> dict[str, Value]:
         f"{prefix}frame_bytes": lengths,
         f"{prefix}frames": [counts[length] for length in lengths],
     }
-
-
-def keep(folder: Path, name: str, pcap: bytes) -> None:
-    """Write a capture into a folder, which is created if missing; StoreError if that fails."""
-    write_private(folder.parent, folder.name, name, pcap)

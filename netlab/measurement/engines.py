@@ -6,19 +6,15 @@ and no other tool.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping
 from functools import cache
 from pkgutil import resolve_name
-from typing import Any
 
 from netlab.errors import ProbeError
 from netlab.experiment.cells import Cell
 from netlab.experiment.schedule import Trial
 from netlab.kinds import KINDS, RoundTrip, Stream
-from netlab.measurement import conversation
-from netlab.measurement.conversation import Conversation, ConversationEnd
-from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
+from netlab.measurement.ends import Ends, OnGoodput
 from netlab.remote.answers import BAD_ANSWER, DETAIL_CHARACTERS
 from netlab.results.value_types import misfit
 from netlab.terminal import excerpt
@@ -31,40 +27,9 @@ It calls the third argument with the totals so far while the trial runs. Raises 
 is no result, and HostGone if one of the hosts is lost."""
 
 
-def conversed(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
-    """Measure a kind of test that is one request to each end, made from its row and settings."""
-    setup, kind = trial.cell.setup, KINDS[trial.cell.test]
-    asked_s = setup.window_s()
-    limit_s = (
-        conversation.COUNT_DEADLINE_S if asked_s is None else asked_s + conversation.PROBE_SLACK_S
-    )
-    token = secrets.token_hex(16)
-
-    def side(end: str) -> ConversationEnd:
-        verb = kind.verbs[end]
-        own_limit_s = limit_s + (conversation.MIRROR_SLACK_S if verb == "mirror" else 0.0)
-        return conversation.end_of(setup, ends, end, verb, token=token, limit_s=own_limit_s)
-
-    server, client = side("server"), side("client")
-    talk = Conversation.between(setup, ends.connects(setup.protocol), server, client)
-
-    def on_progress(end: ConversationEnd, record: Mapping[str, Any]) -> None:
-        if end is client:
-            live(trial.cell, so_far(record))
-
-    conversation.drive([talk], limit_s, on_progress)
-    of_client, of_server = client.result or {}, server.result or {}
-    values: dict[str, Value] = {n: of_client[n] for n in kind.figures if n in of_client}
-    values |= of_connection("", of_client, of_server)
-    values["connected_by"] = "client" if talk.connector is client else "server"
-    values |= prefixed("client_", {n: v for n, v in of_client.items() if n not in kind.figures})
-    return values | prefixed("server_", of_server)
-
-
 PROCEDURES = {
-    "conversation": f"{__name__}:conversed",
+    "conversation": "netlab.measurement.round_trip:values_of",
     "stream": "netlab.measurement.stream:values_of",
-    "exchange": "netlab.measurement.round_trip:values_of",
     "payload_search": "netlab.measurement.payload_search:values_of",
     "throughput_search": "netlab.measurement.throughput_search:values_of",
     "latency_under_load": "netlab.measurement.latency_under_load:values_of",

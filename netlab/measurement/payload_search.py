@@ -21,10 +21,11 @@ from netlab.kinds import PayloadSearch, RoundTrip, Stream
 from netlab.kinds.payload_search.limit_search import Evidence, Limit, SizeTry, find_limit
 from netlab.kinds.payload_search.settings import LEAST_MESSAGE_BYTES, SETTLE_TCP_S
 from netlab.measurement import stream
-from netlab.measurement.capture import NoCapture, capture_during, keep, of_frames
+from netlab.measurement.capture import NoCapture, capture_during, of_frames
 from netlab.measurement.conversation import drive
 from netlab.measurement.ends import Ends, OnGoodput, of_connection
 from netlab.measurement.round_trip import exchange_of
+from netlab.store.files import write_private
 from netlab.trial.record import Value
 
 TRIES = 3
@@ -342,9 +343,7 @@ def _captured(path: Direction, payload_bytes: int, trial: Trial, way: str = "") 
             # The first message may be captured already; a firewall may drop fragments.
             return values | {"captured": len(values) > 1, "capture_reason": str(error)}
         if path.ends.captures is not None:
-            keep(
-                path.ends.captures,
-                f"{trial.cell.key}-{trial.number}-{way}{message_bytes}.pcap",
-                pcap,
-            )
+            folder = path.ends.captures
+            name = f"{trial.cell.key}-{trial.number}-{way}{message_bytes}.pcap"
+            write_private(folder.parent, folder.name, name, pcap)
     return values

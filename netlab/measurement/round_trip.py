@@ -1,4 +1,4 @@
-"""The tests ``round_trip`` and ``connect``: requests that a mirror on the server answers.
+"""The tests ``round_trip``, ``connect`` and alike: requests that a mirror on the server answers.
 
 The mirror is the server's probe, an echo service (RFC 862), or a program that the matrix names;
 the latter two have no end in the conversation. For a named mirror, the time in the server's stack
@@ -13,25 +13,27 @@ import secrets
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 from netlab import clock
 from netlab.errors import ProbeError
+from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Service
 from netlab.experiment.matrix import NamedMirror
 from netlab.experiment.schedule import Trial
-from netlab.kinds import ROWS, Connect, RoundTrip
+from netlab.kinds import KINDS, ROWS, Connect, RoundTrip, Setup
 from netlab.measurement import conversation
 from netlab.measurement.capture import (
     Capture,
     CapturedFrame,
     NoCapture,
     captured_frames,
+    capturing,
     interface_to,
     ip_packet,
-    started,
 )
 from netlab.measurement.conversation import Conversation, ConversationEnd, OnProgress
 from netlab.measurement.ends import Ends, OnGoodput, of_connection, prefixed, so_far
@@ -56,7 +58,7 @@ Asking = RoundTrip | Connect
 class Exchange(Conversation):
     """Requests and answers between an asking end and a mirror, or an echo service."""
 
-    silence_s: float = SILENCE_S
+    silence_s: float = inf
     trips: list[Mapping[str, Any]] = field(default_factory=list)
     """Records of single round trips, if they were requested."""
 
@@ -83,15 +85,15 @@ class Exchange(Conversation):
 
 
 def exchange_of(
-    setup: Asking,
+    setup: Setup,
     ends: Ends,
     *,
     within_s: float | None = None,
     one_by_one: bool = False,
     echo: Service | None = None,
 ) -> Exchange:
-    """The exchange for the settings of a cell. The client asks. The client also connects, unless a
-    setting or a firewall requires that the server connects.
+    """The exchange for the settings of a cell: one request to each end. The client asks. The client
+    also connects, unless a setting or a firewall requires that the server connects.
 
     A ``connect`` cell measures the client's connections, so the client always connects.
     ``within_s``: a deadline instead of ``deadline_s``. ``one_by_one``: report each round trip.
@@ -101,11 +103,9 @@ def exchange_of(
     limit_s = deadline_s(setup) if within_s is None else within_s
     more = {"trips": 1} if one_by_one else {}
     asker = conversation.end_of(setup, ends, "client", "ask", token=token, limit_s=limit_s, **more)
-    if ends.server is None:
+    if ends.server is None and isinstance(setup, Asking):
         echo = ends.mirror
-    timeout_s, connects = 0.0, "client"
-    if isinstance(setup, RoundTrip):
-        timeout_s, connects = setup.timeout_s, ends.connects(setup.protocol)
+    connects = "client" if isinstance(setup, Connect) else ends.connects(setup.protocol)
     if echo is not None:
         keys = {name: level for name, level in asker.keys.items() if name != "token"}
         asker.keys = {**keys, "peer": "echo"}
@@ -116,51 +116,51 @@ def exchange_of(
         limit_s += conversation.MIRROR_SLACK_S
         mirror = conversation.end_of(setup, ends, "server", "mirror", token=token, limit_s=limit_s)
         exchange = Exchange.between(setup, connects, mirror, asker)
-    exchange.silence_s = setup.warm_up_s + max(SILENCE_S, 10 * timeout_s)
+    if isinstance(setup, Asking):
+        timeout_s = setup.timeout_s if isinstance(setup, RoundTrip) else 0.0
+        exchange.silence_s = setup.warm_up_s + max(SILENCE_S, 10 * timeout_s)
     return exchange
 
 
-def deadline_s(setup: Asking) -> float:
+def deadline_s(setup: Setup) -> float:
     """Time limit in seconds of a trial with these settings at the asking end."""
     if (window_s := setup.window_s()) is not None:
         return window_s + conversation.PROBE_SLACK_S
+    if not isinstance(setup, Asking):
+        return conversation.COUNT_DEADLINE_S
     by_count_s = (setup.count or 0) * A_TRANSACTION_S
     return setup.warm_up_s + max(conversation.COUNT_DEADLINE_S, by_count_s)
 
 
-HEADLINE = (
-    *("transactions_per_s", "transactions", "lost_messages", "elapsed_ns"),
-    *("rtt_count", "rtt_min_ns", "rtt_max_ns", "rtt_mean_ns", "rtt_sum_ns"),
-    *("rtt_histogram", "rtt_histogram_bits", "first_rtt_ns"),
-)
-"""The main values of the asking end; its other values get the prefix ``client_``."""
-
-
 def values_of(trial: Trial, ends: Ends, live: OnGoodput) -> dict[str, Value]:
-    """The values of a trial; ProbeError if it has no result."""
+    """The values of a trial of any kind of test that is one request to each end; ProbeError if it
+    has no result.
+    """
     setup = trial.cell.setup
-    assert isinstance(setup, RoundTrip | Connect)  # noqa: S101  (for the type checker)
 
     def on_progress(side: ConversationEnd, record: Mapping[str, Any]) -> None:
         if side.verb == "ask":
             live(trial.cell, so_far(record))
 
     if isinstance(setup, RoundTrip) and setup.mirror is not None:
-        return _reflected(setup, ends, on_progress)
+        return _reflected(trial.cell, setup, ends, on_progress)
     exchange = exchange_of(setup, ends)
     conversation.drive([exchange], deadline_s(setup), on_progress)
-    return _values(exchange, setup)
+    return _values(exchange, trial.cell)
 
 
-def _values(exchange: Exchange, setup: Asking) -> dict[str, Value]:
-    """The values of ``HEADLINE``, then all others of both ends. An echo service has no values."""
+def _values(exchange: Exchange, cell: Cell) -> dict[str, Value]:
+    """The figures of the kind of test, then all other values of both ends. An echo service has no
+    values.
+    """
+    setup, figures = cell.setup, KINDS[cell.test].figures
     asker, mirror = exchange.asker, exchange.mirror
     of_asker = asker.result or {}
     of_mirror = mirror.result or {} if mirror is not None else {}
-    values: dict[str, Value] = {name: of_asker[name] for name in HEADLINE if name in of_asker}
+    values: dict[str, Value] = {name: of_asker[name] for name in figures if name in of_asker}
     values |= of_connection("", of_asker, of_mirror)
     values["connected_by"] = "client" if exchange.connector is asker else "server"
-    if setup.congestion is not None and setup.protocol == "TCP":
+    if isinstance(setup, Asking) and setup.congestion is not None and setup.protocol == "TCP":
         values["congestion_chosen"] = all(
             conversation.heeds(ROWS["congestion"], setup.protocol, side.agent)
             for side in exchange.sides
@@ -171,7 +171,7 @@ def _values(exchange: Exchange, setup: Asking) -> dict[str, Value]:
         )
     if mirror is None and not (isinstance(setup, RoundTrip) and setup.mirror is not None):
         values["agentless"] = True
-    values |= prefixed("client_", {k: v for k, v in of_asker.items() if k not in HEADLINE})
+    values |= prefixed("client_", {k: v for k, v in of_asker.items() if k not in figures})
     return values | prefixed("server_", of_mirror)
 
 
@@ -190,7 +190,9 @@ LAST_S = 4.0
 WORDS_MOST = 500
 
 
-def _reflected(setup: RoundTrip, ends: Ends, on_progress: OnProgress) -> dict[str, Value]:
+def _reflected(
+    cell: Cell, setup: RoundTrip, ends: Ends, on_progress: OnProgress
+) -> dict[str, Value]:
     """The values of one trial with the mirror that its settings name.
 
     Raises ProbeError (``program-missing``, ``mirror-failed``, and the reasons of any round trip)
@@ -216,7 +218,7 @@ def _reflected(setup: RoundTrip, ends: Ends, on_progress: OnProgress) -> dict[st
             last_words = f": {program.last_words}" if program.last_words else ""
             detail = excerpt(f"{mirror.name} ended ({how}){last_words}", WORDS_MOST)
             raise ProbeError(server.host.name, "mirror-failed", detail=detail) from error
-    values = _values(exchange, setup) | stack_values
+    values = _values(exchange, cell) | stack_values
     if program is not None:
         values["server_engine_command"] = excerpt(" ".join(program.words), WORDS_MOST)
         if program.cpu_ns is not None:
@@ -290,22 +292,20 @@ def _stack_time(
     device, why = "", ""
     captured: list[CapturedFrame] = []
     pcap = b""
-    try:
-        device = interface_to(server, ends.address("client", setup))
-        device = mirror.interface or device
-        options = ["--time-stamp-precision=nano", "-c", str(FRAMES_MOST)]
-        host = service.address.partition("%")[0]
-        frames = ["udp", "and", "host", host, "and", "port", str(service.port)]
-        capture = started(server, device, options, frames, deadline_s(setup) + LAST_S)
-    except NoCapture as error:
-        why = str(error)
-    try:
+    with ExitStack() as stack:
+        try:
+            device = interface_to(server, ends.address("client", setup))
+            device = mirror.interface or device
+            options = ["--time-stamp-precision=nano", "-c", str(FRAMES_MOST)]
+            host = service.address.partition("%")[0]
+            frames = ["udp", "and", "host", host, "and", "port", str(service.port)]
+            running = capturing(server, device, options, frames, deadline_s(setup) + LAST_S)
+            capture = stack.enter_context(running)
+        except NoCapture as error:
+            why = str(error)
         yield values
         if capture is not None:
             pcap = capture.finish(QUIET_S, LAST_S)
-    finally:
-        if capture is not None:
-            capture.end()
     try:
         captured = [*captured_frames(pcap)] if capture is not None else []
     except ValueError as error:

@@ -12,9 +12,10 @@ import pytest
 from advanced_clock import passing_clock
 
 from netlab.errors import HostError, ProbeError, StoreError
-from netlab.measurement.capture import NoCapture, capture_during, keep, of_frames
+from netlab.measurement.capture import NoCapture, capture_during, of_frames
 from netlab.remote.agent import Agent
 from netlab.remote.transport import Process
+from netlab.store.files import write_private
 
 __all__ = ["passing_clock"]
 
@@ -143,7 +144,7 @@ def test_output_that_is_no_pcap_is_reported_as_no_capture() -> None:
 def test_a_capture_is_stored_privately_and_an_unwritable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot create the folder"):
-        keep(tmp_path / "file" / "captures", "x.pcap", HEADER)
-    keep(tmp_path / "captures", "x.pcap", HEADER)
+        write_private(tmp_path / "file", "captures", "x.pcap", HEADER)
+    write_private(tmp_path, "captures", "x.pcap", HEADER)
     assert (tmp_path / "captures" / "x.pcap").read_bytes() == HEADER
     assert (tmp_path / "captures").stat().st_mode & 0o077 == 0

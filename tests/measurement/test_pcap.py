@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.measurement.capture import frame_lengths
+from netlab.measurement.capture import NoCapture, captured_frames, of_frames
+
+
+def frame_lengths(content: bytes) -> list[int]:
+    return [frame.frame_bytes for frame in captured_frames(content)]
+
 
 MAGIC = {
     "<": [b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1"],
@@ -28,14 +33,18 @@ def capture(frames: list[int], order: str = "<", kind: int = 0, link: int = 1) -
 def test_every_captured_frame_has_its_length_on_the_link(
     frames: list[int], order: str, kind: int
 ) -> None:
-    assert list(frame_lengths(capture(frames, order, kind))) == frames
+    content = capture(frames, order, kind)
+    assert frame_lengths(content) == frames
+    lengths = sorted(set(frames))
+    numbers = [frames.count(length) for length in lengths]
+    assert of_frames("", content) == {"frame_bytes": lengths, "frames": numbers}
 
 
 @given(st.lists(st.integers(14, 9014), min_size=1), st.data())
 def test_a_truncated_capture_gives_its_whole_frames(frames: list[int], data: st.DataObject) -> None:
     content = capture(frames)
     end = data.draw(st.integers(24, len(content)))
-    lengths = list(frame_lengths(content[:end]))
+    lengths = frame_lengths(content[:end])
     assert lengths == frames[: len(lengths)]
     assert len(lengths) == len(frames) if end == len(content) else len(lengths) < len(frames)
 
@@ -43,9 +52,10 @@ def test_a_truncated_capture_gives_its_whole_frames(frames: list[int], data: st.
 @pytest.mark.parametrize("noise", [b"", b"tcpdump: permission denied", b"\xd4\xc3\xb2\xa1"])
 def test_bytes_that_are_no_pcap_are_refused(noise: bytes) -> None:
     with pytest.raises(ValueError, match="not a capture in the pcap format"):
-        list(frame_lengths(noise))
+        frame_lengths(noise)
 
 
 def test_a_capture_of_another_link_type_is_refused() -> None:
-    with pytest.raises(ValueError, match="link type 113"):
-        list(frame_lengths(capture([60], link=113)))
+    for frames in ([], [60]):
+        with pytest.raises(NoCapture, match="link type 113"):
+            of_frames("", capture(frames, link=113))

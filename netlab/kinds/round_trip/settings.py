@@ -18,6 +18,13 @@ from netlab.trial.settings import Ask, Need, NumberWithUnit, Or, Scalar, Whole, 
 _BARE_SEGMENT_BYTES = ethernet.packet_wire_bytes(1)
 """Wire bytes of a segment without payload: its headers and options fit into the shortest frame."""
 
+HEADLINE = (
+    *("transactions_per_s", "transactions", "lost_messages", "elapsed_ns"),
+    *("rtt_count", "rtt_min_ns", "rtt_max_ns", "rtt_mean_ns", "rtt_sum_ns"),
+    *("rtt_histogram", "rtt_histogram_bits", "first_rtt_ns"),
+)
+"""The main values of the asking end; its other values get the prefix ``client_``."""
+
 # A table: each row takes as few lines as possible.
 # fmt: off
 

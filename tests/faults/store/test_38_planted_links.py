@@ -14,7 +14,7 @@ from made_runs import open_folder
 
 from netlab.build import binaries
 from netlab.errors import NetlabError
-from netlab.measurement.capture import keep
+from netlab.store.files import write_private
 
 __all__ = ["commands"]
 
@@ -65,7 +65,7 @@ def test_a_capture_is_not_written_into_a_folder_that_is_a_link(tmp_path: Path) -
     outside.mkdir()
     (tmp_path / "captures").symlink_to(outside)
     with pytest.raises(NetlabError, match="captures: it is a link"):
-        keep(tmp_path / "captures", "a.pcap", b"pcap")
+        write_private(tmp_path, "captures", "a.pcap", b"pcap")
     assert list(outside.iterdir()) == []
 
 
