@@ -10,7 +10,6 @@ goes one way, the answers come back over an almost idle path.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -151,23 +150,12 @@ MOST_REQUESTS_PER_S = 961.8
 TIMEOUT_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class LatencyAtLoad:
-    """The round trips at one load."""
-
-    share: float
-    """The load as a share of the found rate."""
-    asked: Mapping[str, Any]
-    lost_frames: int | None
-    """Of the load, both ways together; ``None``: unknown."""
-
-
 def device_latency(runner: TrialRunner, found_per_s: float) -> dict[str, Value]:
     """Values of round trips at the found rate (``found_per_s`` frames/s each way) and below it.
 
     A load at which no round trip was completed is listed as failed and has no other values.
     """
-    latencies: list[LatencyAtLoad] = []
+    latencies: list[Mapping[str, float | None]] = []
     failed: list[float] = []
     for share in settings.LATENCY_LOAD_SHARES:
         clock.sleep(runner.setup.settle_s)
@@ -179,38 +167,39 @@ def device_latency(runner: TrialRunner, found_per_s: float) -> dict[str, Value]:
     return latency_values(latencies, failed)
 
 
-def latency_values(latencies: Sequence[LatencyAtLoad], failed: Sequence[float]) -> dict[str, Value]:
-    """Lists with one entry per load. A percentile is left out if a load had too few round trips."""
-    values: dict[str, Value] = {}
-    if failed:
-        values["latency_failed_share"] = list(failed)
-    if not latencies:
-        return values
-    histograms = [
-        from_pairs(at_load.asked["rtt_histogram"], at_load.asked["rtt_histogram_bits"])
-        for at_load in latencies
-    ]
-    results = [at_load.asked for at_load in latencies]
-    values |= {
-        "latency_found_share": [at_load.share for at_load in latencies],
-        "latency_count": [int(result["rtt_count"]) for result in results],
-        "latency_lost_requests": [int(result["lost_messages"]) for result in results],
-        "latency_min_ns": [int(result["rtt_min_ns"]) for result in results],
-        "latency_mean_ns": [float(result["rtt_mean_ns"]) for result in results],
-        "latency_max_ns": [int(result["rtt_max_ns"]) for result in results],
-    }
-    losses = [at_load.lost_frames for at_load in latencies if at_load.lost_frames is not None]
-    if len(losses) == len(latencies):
-        values["latency_lost_frames"] = losses
-    for name, share in (("p50", Fraction(1, 2)), ("p99", Fraction(99, 100))):
-        percentiles = [histogram.percentile(share) for histogram in histograms]
-        known_percentiles = [percentile for percentile in percentiles if percentile is not None]
-        if len(known_percentiles) == len(percentiles):
-            values[f"latency_{name}_ns"] = known_percentiles
+def latency_values(
+    latencies: Sequence[Mapping[str, float | None]], failed: Sequence[float]
+) -> dict[str, Value]:
+    """Lists with one entry per load; without those of which a load has no value."""
+    values: dict[str, Value] = {"latency_failed_share": list(failed)} if failed else {}
+    for name in latencies[0] if latencies else ():
+        of_loads: Any = [at_load[name] for at_load in latencies]
+        if None not in of_loads:
+            values[f"latency_{name}"] = of_loads
     return values
 
 
-def _at(runner: TrialRunner, share: float, per_s: float) -> LatencyAtLoad:
+def latency_at(
+    share: float, asked: Mapping[str, Any], lost_frames: int | None
+) -> dict[str, float | None]:
+    """The round trips at one load, a ``share`` of the found rate; ``None``: unknown, as a
+    percentile of too few round trips. ``lost_frames``: of the load, both ways together.
+    """
+    histogram = from_pairs(asked["rtt_histogram"], asked["rtt_histogram_bits"])
+    return {
+        "found_share": share,
+        "count": int(asked["rtt_count"]),
+        "lost_requests": int(asked["lost_messages"]),
+        "min_ns": int(asked["rtt_min_ns"]),
+        "mean_ns": float(asked["rtt_mean_ns"]),
+        "max_ns": int(asked["rtt_max_ns"]),
+        "lost_frames": lost_frames,
+        "p50_ns": histogram.percentile(Fraction(1, 2)),
+        "p99_ns": histogram.percentile(Fraction(99, 100)),
+    }
+
+
+def _at(runner: TrialRunner, share: float, per_s: float) -> dict[str, float | None]:
     """Measure round trips at ``per_s`` frames/s; ProbeError if no round trip is completed."""
     setup = runner.setup
     requests_per_s = requests_of(per_s)
@@ -229,7 +218,7 @@ def _at(runner: TrialRunner, share: float, per_s: float) -> LatencyAtLoad:
         raise ProbeError(runner.ends.client.host.name, "no-answer", detail=detail)
     results = [flow.receiver.result or {} for flow in flows]
     losses = [int(result["lost_messages"]) for result in results if "lost_messages" in result]
-    return LatencyAtLoad(share, of_asker, sum(losses) if len(losses) == len(flows) else None)
+    return latency_at(share, of_asker, sum(losses) if len(losses) == len(flows) else None)
 
 
 def requests_of(per_s: float) -> float:

@@ -42,11 +42,6 @@ class ToolTrial:
     """Two ports that nobody uses at the server: for the tool's control connection, and for its
     data if they need a port of their own."""
 
-    @property
-    def test(self) -> str:
-        """``stream`` or ``round_trip``."""
-        return test_of(self.setup)
-
 
 class Tool(ABC):
     """Another tool: the words that start it, and how its output is read."""

@@ -627,6 +627,7 @@ class _Neper(Tool):
         """
         setup = trial.setup
         is_tcp = setup.protocol == "TCP"
+        program = _NEPER_PROGRAMS[tool.test_of(setup), setup.protocol]
         if isinstance(setup, RoundTrip):
             answer = str(setup.answer_bytes)
             of_test: tuple[str, ...] = ("-Q", str(setup.message_bytes), "-R", answer)
@@ -640,7 +641,7 @@ class _Neper(Tool):
             )
         return (
             # Otherwise neper writes a log file into the current folder, and fails if it cannot.
-            *(_NEPER_PROGRAMS[trial.test, setup.protocol], "--logtostderr", f"-{setup.ip_version}"),
+            *(program, "--logtostderr", f"-{setup.ip_version}"),
             *("-H", trial.server_address),
             *(
                 "-C",

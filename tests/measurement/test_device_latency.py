@@ -17,8 +17,8 @@ from netlab.kinds.throughput_search.rate_search import Counts
 from netlab.measurement.search_trial import Offered, OfferedLoad, TrialRunner
 from netlab.measurement.throughput_search import (
     INVALID,
-    LatencyAtLoad,
     back_to_back,
+    latency_at,
     latency_values,
     requests_of,
 )
@@ -123,14 +123,12 @@ def asked(times_ns: list[int]) -> dict[str, Any]:
 
 
 def test_latency_at_several_loads_has_one_value_for_each_load_and_lists_failed_loads() -> None:
-    loads = [LatencyAtLoad(0.1, asked([1000] * 200), 0), LatencyAtLoad(1.0, asked([3000] * 200), 7)]
+    loads = [latency_at(0.1, asked([1000] * 200), 0), latency_at(1.0, asked([3000] * 200), 7)]
     values = latency_values(loads, [0.5])
     assert values["latency_found_share"] == [0.1, 1.0]
     assert values["latency_failed_share"] == [0.5]
     assert values["latency_lost_frames"] == [0, 7]
-    assert "latency_lost_frames" not in latency_values(
-        [LatencyAtLoad(1.0, asked([3000]), None)], []
-    )
+    assert "latency_lost_frames" not in latency_values([latency_at(1.0, asked([3000]), None)], [])
     assert values["latency_lost_requests"] == [2, 2]
     assert values["latency_max_ns"] == [1000, 3000]
     assert values["latency_p99_ns"] == pytest.approx([1000, 3000], rel=0.01)
@@ -138,7 +136,7 @@ def test_latency_at_several_loads_has_one_value_for_each_load_and_lists_failed_l
 
 
 def test_a_latency_percentile_without_enough_round_trips_is_left_out() -> None:
-    values = latency_values([LatencyAtLoad(0.1, asked([1000] * 99), 0)], [])
+    values = latency_values([latency_at(0.1, asked([1000] * 99), 0)], [])
     assert "latency_p99_ns" not in values
     assert "latency_p50_ns" in values
 

@@ -62,7 +62,6 @@ def made_tool(
             rate = float(client)
             return ToolResult(
                 file="client",
-                test=trial.test,
                 server="",
                 client="",
                 settings={"message_bytes": 1400, "protocol": "TCP"},
