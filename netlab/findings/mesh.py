@@ -25,7 +25,7 @@ from netlab.stats.mesh import (
     host_effects,
     judge_mesh,
 )
-from netlab.trial.record import PREFIXES, Record, Status, server_sends
+from netlab.trial.record import PREFIXES, Record, Status, grouped, server_sends
 
 
 class MeshKey(NamedTuple):
@@ -45,24 +45,14 @@ class MeshColumn:
     key: MeshKey
     trials: Mapping[MeshWay, tuple[StreamSample, ...]]
     """Sender and receiver → the samples of their trials."""
+    verdict: MeshVerdict
+    """Which hosts and pairs are slow, judged by shares of the ceiling, or by throughput if any
+    share is not known."""
 
     @property
     def samples(self) -> list[StreamSample]:
         """The samples of all pairs."""
         return [sample for samples in self.trials.values() for sample in samples]
-
-    @cached_property
-    def verdict(self) -> MeshVerdict | None:
-        """Which hosts and pairs are slow; ``None`` if fewer than three hosts have a figure.
-
-        Judged by shares of the ceiling, or by throughput if any share is not known.
-        """
-        has_shares = all(sample.ceiling_share is not None for sample in self.samples)
-        figures = {
-            pair: [(has_shares and s.ceiling_share) or s.throughput_bit_per_s for s in samples]
-            for pair, samples in self.trials.items()
-        }
-        return judge_mesh(figures)
 
     def throughput(self, pair: MeshWay) -> float:
         """Median throughput of a pair's trials, in bit/s."""
@@ -73,7 +63,7 @@ class MeshColumn:
         shares = [s.ceiling_share for s in self.trials[pair] if s.ceiling_share is not None]
         return median(shares) if shares else None
 
-    @property
+    @cached_property
     def shares(self) -> list[float]:
         """The shares of the pairs, as far as they are known."""
         return [share for pair in self.trials if (share := self.share(pair)) is not None]
@@ -85,19 +75,19 @@ def columns_of(samples: Iterable[StreamSample]) -> tuple[MeshColumn, ...]:
     Streams within one machine, or with an offered rate that the wire carries, and imports are left
     out.
     """
-    by_key: dict[MeshKey, dict[MeshWay, list[StreamSample]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for sample in samples:
-        pair = ends_of(sample)
-        left_out = sample.same_host or sample.offers_less or sample.imported
-        if not left_out and "" not in pair and pair[0] != pair[1]:
-            by_key[_key(sample)][pair].append(sample)
-    columns = (
-        MeshColumn(key, {pair: tuple(of_pair) for pair, of_pair in pairs.items()})
-        for key, pairs in by_key.items()
-    )
-    return tuple(column for column in columns if column.verdict is not None)
+    measured = (s for s in samples if not (s.same_host or s.offers_less or s.imported))
+    between = (s for s in measured if "" not in (ends := ends_of(s)) and ends[0] != ends[1])
+    columns = []
+    for key, of_key in grouped(between, _key).items():
+        has_shares = all(sample.ceiling_share is not None for sample in of_key)
+        trials = {pair: tuple(of_pair) for pair, of_pair in grouped(of_key, ends_of).items()}
+        figures = {
+            pair: [(has_shares and s.ceiling_share) or s.throughput_bit_per_s for s in of_pair]
+            for pair, of_pair in trials.items()
+        }
+        if (verdict := judge_mesh(figures)) is not None:
+            columns.append(MeshColumn(key, trials, verdict))
+    return tuple(columns)
 
 
 def ends_of(sample: StreamSample) -> MeshWay:
@@ -162,8 +152,6 @@ limit is not yet explained."""
 Explanations = Mapping[tuple[str, str], Kind]
 """(cell, flow) → its bottleneck; absent if the bottleneck may be the path."""
 
-_Named = tuple[MeshColumn, MeshVerdict]
-
 
 @dataclass(frozen=True)
 class _SlowPairs:
@@ -203,22 +191,22 @@ def slow_in_mesh(
         if limit.kind.explains and limit.kind not in _OF_PATH
         for cell in limit.cells
     }
-    verdicts = [(column, verdict) for column in columns if (verdict := column.verdict) is not None]
     return (
-        *_hosts(verdicts, explained, link),
-        *_pairs(verdicts, explained),
-        *_meshes(verdicts, explained, link),
+        *_hosts(columns, explained, link),
+        *_pairs(columns, explained),
+        *_meshes(columns, explained, link),
     )
 
 
 def _hosts(
-    verdicts: Sequence[_Named], explained: Explanations, link: Link | None
+    columns: Sequence[MeshColumn], explained: Explanations, link: Link | None
 ) -> Iterator[Finding]:
     """One finding per slow host and direction (as the sender, as the receiver, or both ways). A
     host has several findings if the direction differs between columns.
     """
     by_host: dict[tuple[str, tuple[bool, bool]], list[_SlowPairs]] = defaultdict(list)
-    for column, verdict in verdicts:
+    for column in columns:
+        verdict = column.verdict
         others = tuple(pair for pair in column.trials if not set(pair) & set(verdict.named))
         for host in verdict.named if others else ():
             sends, receives = host in verdict.slow_senders, host in verdict.slow_receivers
@@ -228,9 +216,8 @@ def _hosts(
                 if (sends and pair[0] == host) or (receives and pair[1] == host)
             )
             by_host[host, (sends, receives)].append(_SlowPairs(column, pairs, others))
-    all_columns = [column for column, _ in verdicts]
     for (host, ways), slow_pairs in by_host.items():
-        yield _host(host, ways, slow_pairs, all_columns, explained, link)
+        yield _host(host, ways, slow_pairs, columns, explained, link)
 
 
 def _host(
@@ -306,23 +293,23 @@ def _limit_kinds(by_column: Sequence[_SlowPairs], explained: Explanations) -> tu
     return () if None in kinds else tuple(filter(None, kinds))
 
 
-def _pairs(verdicts: Sequence[_Named], explained: Explanations) -> Iterator[Finding]:
+def _pairs(columns: Sequence[MeshColumn], explained: Explanations) -> Iterator[Finding]:
     """One finding per pair that is slow, one way or both ways, although each of its hosts is faster
     with another host.
 
     A pair is left out if every trial has a bottleneck other than the path.
     """
     by_ends: dict[frozenset[str], list[_SlowPairs]] = defaultdict(list)
-    for column, verdict in verdicts:
+    for column in columns:
         ways: dict[frozenset[str], list[MeshWay]] = defaultdict(list)
-        for pair in verdict.strays:
+        for pair in column.verdict.strays:
             if any((sample.cell, sample.flow) not in explained for sample in column.trials[pair]):
                 ways[frozenset(pair)].append(pair)
         for ends, pairs in ways.items():
             other_pairs = tuple(pair for pair in column.trials if frozenset(pair) != ends)
             by_ends[ends].append(_SlowPairs(column, tuple(pairs), other_pairs))
     for slow_pairs in by_ends.values():
-        yield _pair(slow_pairs, [column for column, _ in verdicts])
+        yield _pair(slow_pairs, columns)
 
 
 def _pair(by_column: Sequence[_SlowPairs], all_columns: Sequence[MeshColumn]) -> Finding:
@@ -346,39 +333,34 @@ def _pair(by_column: Sequence[_SlowPairs], all_columns: Sequence[MeshColumn]) ->
 
 
 def _meshes(
-    verdicts: Sequence[_Named], explained: Explanations, link: Link | None
+    columns: Sequence[MeshColumn], explained: Explanations, link: Link | None
 ) -> Iterator[Finding]:
     """A finding if all pairs are equally far below the ceiling, and no pair reaches the ceiling in
     any column.
 
     The finding uses the columns in which the pairs reach the largest share of the ceiling.
     """
-    # Columns of which the share of each pair is known, with the smallest and the largest share.
-    known = [
-        (column, verdict, min(shares), max(shares))
-        for column, verdict in verdicts
-        if len(shares := column.shares) == len(column.trials)
-    ]
+    # Columns of which the share of each pair is known.
+    known = [column for column in columns if len(column.shares) == len(column.trials)]
     has_full_column = any(
-        most >= (FILLED_BOTH_WAYS if column.key.is_both_ways else FILLED)
-        for column, _verdict, _least, most in known
+        max(column.shares) >= (FILLED_BOTH_WAYS if column.key.is_both_ways else FILLED)
+        for column in known
     )
     if link is None or not known or has_full_column:
         return
-    top = max(most for _column, _verdict, _least, most in known)
+    top = max(max(column.shares) for column in known)
     alike = [
         column
-        for column, verdict, least, most in known
-        if most >= top * (1 - ALIKE)
-        and _is_alike(verdict, least, most)
+        for column in known
+        if max(column.shares) >= top * (1 - ALIKE)
+        and _is_alike(column.verdict, min(column.shares), max(column.shares))
         # Fewer than half of its trials have a limit other than the path.
         and 2 * sum((s.cell, s.flow) in explained for s in column.samples) < len(column.samples)
     ]
     if not alike:
         return
-    rates_of = {column.key: [*map(column.throughput, column.trials)] for column in alike}
-    column = max(alike, key=lambda mesh_column: median(rates_of[mesh_column.key]))
-    rates = rates_of[column.key]
+    rates_of = ([*map(column.throughput, column.trials)] for column in alike)
+    column, rates = max(zip(alike, rates_of, strict=True), key=lambda it: median(it[1]))
     figures = {
         "pairs": len({frozenset(pair) for pair in column.trials}),
         "throughput_bit_per_s": median(rates),
@@ -388,7 +370,7 @@ def _meshes(
         "link_rate_bit_per_s": link.rate_bit_per_s,
     }
     trials = _shown([_SlowPairs(one, tuple(one.trials), ()) for one in alike])
-    group = narrowed(alike, [column for column, _ in verdicts])
+    group = narrowed(alike, columns)
     yield finding(Kind.MESH_LIMIT_MESH, group, (), figures, trials=trials)
 
 
@@ -412,20 +394,22 @@ def far_hosts(run: Run, *, imported: bool) -> Iterator[Finding]:
     """One finding for each kind of test and each host that adds more time to its round trips than
     the other hosts.
     """
-    # Groups of trials that differ only in their two hosts.
-    by_settings: dict[tuple[str, Conditions], list[Record]] = defaultdict(list)
-    for record in () if imported else run.latest.values():
+
+    def is_usable(record: Record) -> bool:
         has_trips = record.test in ("round_trip", "connect") and record.status is Status.OK
         is_remote = record.values.get("same_host") is not True and "" not in _ends(record)
-        if has_trips and is_remote and _typical_ns(record) is not None:
-            settings = conditions_of(record.settings, sorted(record.settings))
-            by_settings[record.test, settings].append(record)
+        return has_trips and is_remote and _typical_ns(record) is not None
+
+    # Groups of trials that differ only in their two hosts.
+    by_settings = grouped(
+        filter(is_usable, () if imported else run.latest.values()),
+        lambda record: (record.test, conditions_of(record.settings, sorted(record.settings))),
+    )
     # The trials of a host with the same settings, and the times that each host adds in them.
     by_host: dict[tuple[str, str], list[tuple[HostEffects, list[Record]]]] = defaultdict(list)
     for (test, _settings), records in by_settings.items():
-        trips: dict[MeshWay, list[float]] = defaultdict(list)
-        for record in records:
-            trips[_ends(record)].append(_typical_ns(record) or 0.0)
+        by_ends = grouped(records, _ends)
+        trips = {ends: [_typical_ns(it) or 0.0 for it in by_ends[ends]] for ends in by_ends}
         if effects := host_effects(trips):
             for host in effects.far:
                 of_host = [record for record in records if host in _ends(record)]
@@ -442,7 +426,7 @@ def _ends(record: Record) -> MeshWay:
     if is_by_name(record.pairing):
         server, client = labels_of(record.pairing)
         return client, server
-    return record.client or "", record.server or ""
+    return record.client, record.server
 
 
 def _typical_ns(record: Record) -> float | None:

@@ -16,7 +16,16 @@ from netlab.findings.search_limits import RateSample, SizeGroup, groups_of, of_s
 from netlab.messages import Message, _, joined
 from netlab.results.run import Run
 from netlab.trial.host_counters import HOSTS, WAYS
-from netlab.trial.record import Record, Status, as_number, by_cell
+from netlab.trial.record import (
+    TEXT,
+    WHOLE,
+    FlowValues,
+    Record,
+    Recorded,
+    Status,
+    as_number,
+    by_cell,
+)
 from netlab.units import format_share
 
 _PAUSE_FRAMES = tuple(f"{host}_pause_frames_{way}" for host in HOSTS for way in WAYS)
@@ -214,18 +223,21 @@ OVER = 4
 VLAN tag."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WayFound:
+@dataclass(frozen=True, slots=True)
+class WayFound(FlowValues):
     """What one direction of a path carries, according to one trial; ``None``: not known."""
 
     trial: int
     payload_bytes: int
-    path_mtu_bytes: int | None
-    evidence: str
-    interface_mtu_bytes: int | None
+    path_mtu_bytes = Recorded(WHOLE, "path_mtu_bytes")
+    evidence = Recorded(TEXT, "path_mtu_evidence")
+    interface_mtu_bytes = Recorded(WHOLE, "interface_mtu_bytes")
     """MTU of the interface at the sending end."""
-    other_mtu_bytes: int | None
-    """MTU of the interface at the other end."""
+
+    @property
+    def other_mtu_bytes(self) -> int | None:
+        """MTU of the interface at the other end."""
+        return FlowValues(self.values, _WAYS[self.prefix][0]).whole("interface_mtu_bytes")
 
 
 _WAYS: Mapping[str, tuple[str, Message]] = {
@@ -272,18 +284,8 @@ def group_of_payload(record: Record) -> Group:
 
 def way_of(record: Record, prefix: str) -> WayFound | None:
     """One direction of one trial; ``None`` if it has no payload."""
-    own, other = record.flow(prefix), record.flow(_WAYS[prefix][0])
-    payload = own.whole("payload_bytes")
-    if payload is None:
-        return None
-    return WayFound(
-        trial=record.trial,
-        payload_bytes=payload,
-        path_mtu_bytes=own.whole("path_mtu_bytes"),
-        evidence=own.text("path_mtu_evidence") or "",
-        interface_mtu_bytes=own.whole("interface_mtu_bytes"),
-        other_mtu_bytes=other.whole("interface_mtu_bytes"),
-    )
+    payload = record.flow(prefix).whole("payload_bytes")
+    return None if payload is None else WayFound(record.measured, prefix, record.trial, payload)
 
 
 def _answers(records: Sequence[Record]) -> Iterator[Finding]:
@@ -291,9 +293,9 @@ def _answers(records: Sequence[Record]) -> Iterator[Finding]:
     direction.
     """
     # (direction, payload, path MTU, evidence) → the trials
-    by_answer: dict[tuple[Message, int, int | None, str], list[int]] = defaultdict(list)
+    by_answer: dict[tuple[Message, int, int | None, str | None], list[int]] = defaultdict(list)
     for record in records:
-        answers: dict[Message, tuple[int, int | None, str]] = {
+        answers: dict[Message, tuple[int, int | None, str | None]] = {
             direction: (way.payload_bytes, way.path_mtu_bytes, way.evidence)
             for prefix, (_other, direction) in _WAYS.items()
             if (way := way_of(record, prefix)) is not None
@@ -305,7 +307,7 @@ def _answers(records: Sequence[Record]) -> Iterator[Finding]:
     for (direction, payload_bytes, mtu_bytes, evidence), trials in by_answer.items():
         words = {
             "way": _way_and_trials(direction, len(trials), len(records)),
-            "known_by": _KNOWN_BY.get(evidence, ""),
+            "known_by": _KNOWN_BY.get(evidence or "", ""),
         }
         figures = {"payload_message_bytes": payload_bytes, "path_mtu_bytes": mtu_bytes}
         yield _finding_of(Kind.PAYLOAD_FOUND, records, trials, figures, words)
@@ -324,7 +326,7 @@ def _narrow(records: Sequence[Record], prefix: str, link: Link | None) -> Iterat
         other_mtu, place = way.other_mtu_bytes, ""
         if other_mtu is not None and other_mtu <= way.path_mtu_bytes <= other_mtu + OVER:
             place = record.client if prefix else record.server
-        by_place[way.path_mtu_bytes, way.evidence, place].append(way)
+        by_place[way.path_mtu_bytes, way.evidence or "", place].append(way)
     for (mtu_bytes, evidence, place), ways in by_place.items():
         figures = {
             "path_mtu_bytes": mtu_bytes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from made_searches import seeded
 from netlab.ethernet import MAX_DATAGRAM_BYTES, Link, ceiling_bit_per_s
 from netlab.findings.analysis import Analysis
 from netlab.findings.finding import Finding, Group, Kind, finding
-from netlab.findings.search_more import WayFound, byte_more, group_of_payload, payloads, way_of
+from netlab.findings.search_more import byte_more, group_of_payload, payloads, way_of
 from netlab.measurement.payload_search import sizes_around
 from netlab.report.text.findings import RunIndex, sentence
 from netlab.trial.record import Value
@@ -172,22 +173,11 @@ def test_payload_searches_are_grouped_by_pairing_protocol_and_ip_version() -> No
 def test_a_direction_has_the_values_that_its_trial_recorded_and_no_others() -> None:
     values = {**way("", 1400, "icmp", lost_probes=2), "to_client_interface_mtu_bytes": 9000}
     cell = planned("payload_search")
-    full = WayFound(
-        trial=3,
-        payload_bytes=1372,
-        path_mtu_bytes=1400,
-        evidence="icmp",
-        interface_mtu_bytes=1500,
-        other_mtu_bytes=9000,
-    )
-    assert way_of(result(cell, 3, values), "") == full
-    absent: dict[str, Any] = {
-        "path_mtu_bytes": None,
-        "interface_mtu_bytes": None,
-        "other_mtu_bytes": None,
-    }
-    bare = replace(full, evidence="", **absent)
-    assert way_of(result(cell, 3, {"payload_bytes": 1372}), "") == bare
+    names = ("trial", "payload_bytes", "path_mtu_bytes", "evidence")
+    shown = attrgetter(*names, "interface_mtu_bytes", "other_mtu_bytes")
+    assert shown(way_of(result(cell, 3, values), "")) == (3, 1372, 1400, "icmp", 1500, 9000)
+    bare = way_of(result(cell, 3, {"payload_bytes": 1372}), "")
+    assert shown(bare) == (3, 1372, None, None, None, None)
 
 
 def test_a_payload_search_over_loopback_has_no_finding() -> None:
