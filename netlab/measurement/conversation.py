@@ -9,6 +9,7 @@ that explains the most is raised.
 from __future__ import annotations
 
 import queue
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -79,13 +80,6 @@ CONTROLLER_SLACK_S = 5.0
 MIRROR_SLACK_S = 2.0
 """Time between the deadlines of the asking end and of the mirror, which must not end first."""
 
-STOPS: Mapping[tuple[str, str], str] = {
-    ("receive", "window"): "send",
-    ("send", "result"): "receive",
-    ("ask", "result"): "mirror",
-}
-"""Verb of an end and type of a record from it → the verb of the end that is stopped then."""
-
 ENDS_S = 2.0
 """Time for an aborted test to end. After it, the next test begins in any case."""
 
@@ -133,7 +127,7 @@ def end_of(
 
 
 @dataclass(slots=True)
-class Conversation:
+class Conversation(ABC):
     """One test between a listening and a connecting side."""
 
     name: str
@@ -192,12 +186,9 @@ class Conversation:
                 self.stop(side, abort=1)
         self.follow(side, record)
 
+    @abstractmethod
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
         """Stop the end that has nothing more to do after a record of ``side``."""
-        idle = STOPS.get((side.verb, record["type"]))
-        for other in self.sides:
-            if other.verb == idle and other is not side and not other.ended:
-                self.stop(other)
 
     def abort(self) -> None:
         """End both sides without a result."""

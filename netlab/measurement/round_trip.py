@@ -74,14 +74,17 @@ class Exchange(Conversation):
 
     def follow(self, side: ConversationEnd, record: Mapping[str, Any]) -> None:
         """Stop the mirror when the asking end has ended; end both if no answer comes at all."""
-        mirror = self.mirror
-        if record["type"] == "trips" and side is not mirror:
+        mirror, kind = self.mirror, record["type"]
+        if side is mirror:
+            return
+        if kind == "trips":
             self.trips.append(record)
-        if record["type"] == "progress" and side is not mirror and not side.ended:
+        elif kind == "progress" and not side.ended:
             elapsed_s = record.get("elapsed_ns", 0) / 1e9
             if record.get("messages", 1) == 0 and elapsed_s > self.silence_s:
                 self.give_up(side, "no-answer", f"not one answer in {elapsed_s:.0f} s")
-        Conversation.follow(self, side, record)
+        elif kind == "result" and mirror is not None and not mirror.ended:
+            self.stop(mirror)
 
 
 def exchange_of(
