@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import comb, inf
 from statistics import StatisticsError, correlation, median
 from typing import Any
@@ -68,21 +68,10 @@ the 95th to the 10th percentile for a steady round trip. If neither holds, somet
 stream's data lengthens the round trip."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandingQueue:
-    """The data that waited between the two ends of a stream, and their delay."""
-
-    queue_bytes: float
-    """Queued payload at the 95th percentile of the round trip."""
-    least_rtt_us: float
-    half_rtt_us: float
-    """Median of the round trip."""
-    most_rtt_us: float
-    """95th percentile of the round trip."""
-
-
-def queue_of(sample: StreamSample) -> StandingQueue | None:
-    """The queue that a stream's own data formed; ``None`` if its series shows none."""
+def queue_of(sample: StreamSample) -> dict[str, float] | None:
+    """The queue that a stream's own data formed; ``None`` if its series shows none. Its figures are
+    the queued payload, and least, median and 95th percentile (with this payload) of the round trip.
+    """
     series = sample.tcp_series
     stolen = any((end.steal_share or 0) > STARVED for end in sample.ends)
     if series is None or sample.same_host or sample.paced or sample.imported or stolen:
@@ -104,9 +93,8 @@ def queue_of(sample: StreamSample) -> StandingQueue | None:
     fits = 0 < flowing * half <= ON_ITS_WAY * median(series.cwnd_bytes)
     if not fits or not (most <= STEADY * _at(rtts, 0.1) or _follows_window(series)):
         return None
-    return StandingQueue(
-        queue_bytes=bytes_in_queue, least_rtt_us=least, half_rtt_us=half, most_rtt_us=most
-    )
+    shown = {"least_rtt_us": least, "half_rtt_us": half, "most_rtt_us": most}
+    return {"queue_bytes": bytes_in_queue, **shown}
 
 
 def _is_queue(rtt_ns: float, least_ns: float) -> bool:
@@ -127,14 +115,15 @@ def queues(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """
 
     def judged(sample: StreamSample) -> ShownFigures | None:
-        queue, beside = queue_of(sample), _other_way(sample)
-        if queue is None:
+        figures, beside = queue_of(sample), _other_way(sample)
+        if figures is None:
             return None
-        figures = asdict(queue) | {"queue_bytes": 1024 * round(queue.queue_bytes / 1024)}
+        queue_bytes = figures["queue_bytes"]
+        figures["queue_bytes"] = 1024 * round(queue_bytes / 1024)
         if beside is None:
-            return (0, queue.queue_bytes), figures, {}
+            return (0, queue_bytes), figures, {}
         del figures["queue_bytes"]
-        return (1, queue.queue_bytes), figures, {"beside": beside}
+        return (1, queue_bytes), figures, {"beside": beside}
 
     return by_group(samples, Kind.QUEUE_ON_PATH, judged)
 

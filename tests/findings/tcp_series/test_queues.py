@@ -15,7 +15,6 @@ from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Kind
 from netlab.findings.tcp_series import (
     STANDING_US,
-    StandingQueue,
     _at,
     queue_of,
     queues,
@@ -29,7 +28,7 @@ PATH = MadePath(rate=5.0, base_us=10_000, room=100_000)  # 40 Mbit/s, up to 20 m
 
 def queue_bytes(sample: StreamSample) -> float | None:
     queue = queue_of(sample)
-    return None if queue is None else queue.queue_bytes
+    return None if queue is None else queue["queue_bytes"]
 
 
 def sample_of(
@@ -67,7 +66,7 @@ def test_in_random_flows_standing_queues_are_reported_with_their_size_within_15_
         if queue is not None:
             reported += 1
             wrong += standing_us < 0.9 * threshold_us
-            assert queue.queue_bytes == pytest.approx(highest_us * path.rate, rel=0.15)
+            assert queue["queue_bytes"] == pytest.approx(highest_us * path.rate, rel=0.15)
         elif standing_us > 1.1 * threshold_us and large:
             missed += 1
     assert wrong == 0
@@ -100,7 +99,7 @@ def test_a_queue_of_constant_length_and_one_that_overflows_are_reported() -> Non
     steady = flow(changed(PATH, window=130_000), chance(1))
     queue = queue_of(sample_of(steady, PATH.base_us))
     assert queue is not None
-    assert queue.queue_bytes == pytest.approx(80_000, rel=0.1)
+    assert queue["queue_bytes"] == pytest.approx(80_000, rel=0.1)
     full = queue_of(sample_of(flow(PATH, chance(1)), PATH.base_us))
     assert full is not None
 
@@ -137,7 +136,7 @@ def test_without_delivered_bytes_the_queue_is_computed_from_the_throughput() -> 
     bare = changed(bare, cwnd_bytes=(MOST, *SERIES.cwnd_bytes))
     queue = queue_of(sample_of(bare, None, throughput_bit_per_s=40e6))
     assert queue is not None
-    assert queue.queue_bytes == pytest.approx(100_000, rel=0.1)
+    assert queue["queue_bytes"] == pytest.approx(100_000, rel=0.1)
 
 
 MOST = max(SERIES.cwnd_bytes)
@@ -192,12 +191,8 @@ def at_thresholds(
 
 
 def test_a_queue_exactly_at_every_threshold_is_reported_with_its_figures() -> None:
-    queue = StandingQueue(
-        queue_bytes=15_000,
-        least_rtt_us=20_000,
-        half_rtt_us=30_000,
-        most_rtt_us=35_000,
-    )
+    rtts = {"least_rtt_us": 20_000, "half_rtt_us": 30_000, "most_rtt_us": 35_000}
+    queue = {"queue_bytes": 15_000, **rtts}
     assert queue_of(at_thresholds()) == queue
     assert queue_of(at_thresholds(delivered_bytes=33)) == queue  # 0.99 bytes in flight
     many = at_thresholds(streams=100, throughput_bit_per_s=800e6)  # 1,500,000 bytes: 1,464.8 KiB
