@@ -79,19 +79,6 @@ class Tool(ABC):
         """The result in what the ends printed; MatrixError if it is no output of the tool."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A setting that a tool cannot follow."""
-
-    setting: str
-    """Key of the setting in a matrix; ``test`` or ``protocol`` if the tool cannot measure this test
-    or protocol."""
-    sentence: str
-
-    def __str__(self) -> str:
-        return f"`{self.setting}`: {self.sentence}"
-
-
 def test_of(setup: ToolSetup) -> str:
     """The kind of test of a setup: ``stream`` or ``round_trip``."""
     return "stream" if isinstance(setup, Stream) else "round_trip"
@@ -113,25 +100,27 @@ def changed_settings(setup: ToolSetup) -> Collection[str]:
     ]
 
 
-def refusal(tool: Tool, setup: ToolSetup) -> Refusal | None:
-    """The first setting that keeps a tool from measuring; ``None`` if the tool can measure."""
+def refusal(tool: Tool, setup: ToolSetup) -> str | None:
+    """The first setting that keeps a tool from measuring, by its key in a matrix, and a sentence;
+    ``None`` if the tool can measure. It is ``test`` or ``protocol`` if the tool has no such test.
+    """
     test = test_of(setup)
     follows = tool.follows.get((test, setup.protocol))
     if follows is None:
         if test in {test for test, _ in tool.follows}:
-            return Refusal("protocol", f"{tool.name} has no test {test} over {setup.protocol}")
-        return Refusal("test", f"{tool.name} has no test {test}")
+            return f"`protocol`: {tool.name} has no test {test} over {setup.protocol}"
+        return f"`test`: {tool.name} has no test {test}"
     for name in changed_settings(setup):
         if name not in follows | BY_NETLAB | OTHERWISE.keys():
             key = ROWS[name].key
-            return Refusal(key, f"{tool.name} has no setting for `{key}`")
+            return f"`{key}`: {tool.name} has no setting for `{key}`"
     fault = next(tool.limits(setup), None)
-    return None if fault is None else Refusal(ROWS[fault[0]].key, fault[1])
+    return None if fault is None else f"`{ROWS[fault[0]].key}`: {fault[1]}"
 
 
-def refusal_of_running_server(tool: Tool, trial: ToolTrial) -> Refusal | None:
-    """The first setting that would change the command line with which netlab starts the server, so
-    that a server that runs already cannot follow it; ``None`` if there is none.
+def refusal_of_running_server(tool: Tool, trial: ToolTrial) -> str | None:
+    """As ``refusal``, of the first setting that would change the command line with which netlab
+    starts the server, so that a server that runs already cannot follow it.
     """
     words, defaults = tool.server_words(trial), trial.setup.defaults()
     for name in changed_settings(trial.setup):
@@ -140,7 +129,7 @@ def refusal_of_running_server(tool: Tool, trial: ToolTrial) -> Refusal | None:
         level: dict[str, Any] = {name: defaults[name]}
         plain = replace(trial, setup=replace(trial.setup, **level))
         if tool.server_words(plain) != words:
-            return Refusal(ROWS[name].key, "the server runs already, and netlab cannot set this")
+            return f"`{ROWS[name].key}`: the server runs already, and netlab cannot set this"
     return None
 
 

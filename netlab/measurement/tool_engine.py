@@ -21,7 +21,7 @@ from netlab.measurement import tool
 from netlab.measurement.conversation import PROBE_SLACK_S
 from netlab.measurement.ends import Ends, OnGoodput
 from netlab.measurement.host_watch import DropWatch
-from netlab.measurement.tool import Refusal, Tool, ToolSetup, ToolTrial
+from netlab.measurement.tool import Tool, ToolSetup, ToolTrial
 from netlab.remote.agent import Agent
 from netlab.remote.answers import Pending
 from netlab.remote.programs import STANDARD_ERROR, Program
@@ -112,9 +112,9 @@ class ToolEngine:
         result = replace(result, unread=result.unread + remarks)
         return values | self._beside(setup, result, server, client)
 
-    def _raise(self, refused: Refusal | None) -> None:
+    def _raise(self, refused: str | None) -> None:
         if refused is not None:
-            raise ProbeError(self._tool.name, "engine-cannot", detail=str(refused))
+            raise ProbeError(self._tool.name, "engine-cannot", detail=refused)
 
     def _placed(self, setup: ToolSetup, ends: Ends) -> ToolTrial:
         """The trial with its addresses and ports; ProbeError if no port is free."""

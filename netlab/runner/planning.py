@@ -220,8 +220,7 @@ def cannot(cell: Cell) -> str | None:
     from netlab.measurement.tool import refusal
     from netlab.measurement.tools import TOOLS
 
-    refused = refusal(TOOLS[setup.engine], setup)
-    return None if refused is None else str(refused)
+    return refusal(TOOLS[setup.engine], setup)
 
 
 def _refused(
