@@ -39,13 +39,13 @@ class KindOfTest:
     """The subjects of expectations that it has: ``throughput``, ``round_trip`` …"""
     columns: str = ""
     """Place of its columns: name → ``Column``. Without it, it has those of its settings."""
-    procedure: str = "conversation"
-    """How netlab's own probe measures it: a key of ``PROCEDURES`` in measurement/engines.py. A
-    ``conversation`` is one request to each end, made from the settings alone: the client asks, and
+    procedure: str = "round_trip"
+    """The module of measurement/ whose ``values_of`` measures it with netlab's own probe. A
+    ``round_trip`` is one request to each end, made from the settings alone: the client asks, and
     the server's mirror answers."""
     figures: tuple[str, ...] = ()
-    """Values of the client's result that a record of a conversation has under their own names; all
-    others begin with ``client_`` or ``server_``."""
+    """Values of the client's result that a record has under their own names, if the procedure is
+    ``round_trip``; all others begin with ``client_`` or ``server_``."""
 
     def at(self, place: str) -> Any:
         """The object at a place in the kind's folder."""

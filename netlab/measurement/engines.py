@@ -27,16 +27,6 @@ It calls the third argument with the totals so far while the trial runs. Raises 
 is no result, and HostGone if one of the hosts is lost."""
 
 
-PROCEDURES = {
-    "conversation": "netlab.measurement.round_trip:values_of",
-    "stream": "netlab.measurement.stream:values_of",
-    "payload_search": "netlab.measurement.payload_search:values_of",
-    "throughput_search": "netlab.measurement.throughput_search:values_of",
-    "latency_under_load": "netlab.measurement.latency_under_load:values_of",
-}
-"""Procedure that a kind of test names → the function that measures it with netlab's own probe."""
-
-
 def measure(trial: Trial, ends: Ends, attempt: int, live: OnGoodput) -> Record:
     """Measure one trial; its record is a result, or a failure with its reason.
 
@@ -84,7 +74,7 @@ def engine_of(cell: Cell) -> ValuesOf:
     """The function that measures a cell: that of its kind of test, or that of the tool it names."""
     setup = cell.setup
     if not isinstance(setup, Stream | RoundTrip) or setup.engine is None:
-        values_of: ValuesOf = resolve_name(PROCEDURES[KINDS[cell.test].procedure])
+        values_of: ValuesOf = resolve_name(f"{__package__}.{KINDS[cell.test].procedure}:values_of")
         return values_of
     return _of_tool(setup.engine)
 
