@@ -213,11 +213,6 @@ class OneWay:
         """The highest throughput of the trials."""
         return max(sample.throughput_bit_per_s for sample in self.samples)
 
-    @property
-    def trials(self) -> tuple[tuple[str, int], ...]:
-        """(cell, trial) of each trial, once."""
-        return trials_of(self.samples)
-
 
 def one_ways(samples: Sequence[StreamSample]) -> Iterator[OneWay]:
     """Every combination of pairing, direction and socket buffer size, over a cable.
@@ -381,7 +376,7 @@ class _Candidate:
             kind, words["bounds"] = Kind.TARGET_FAILS, joined("; ", [text for _, text in bounds])
         elif doubts:
             kind, words["doubts"] = Kind.TARGET_UNDECIDED, joined("; ", doubts)
-        return finding(kind, group, (), self._figures(), words, self.way.trials)
+        return finding(kind, group, (), self._figures(), words, trials_of(self.way.samples))
 
     def _bounds(self) -> Iterator[tuple[float, Message]]:
         """Everything that is shown to limit throughput to less than the target: the upper bound in

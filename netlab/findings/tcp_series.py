@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import comb, inf
 from statistics import StatisticsError, correlation, median
 from typing import Any
@@ -307,11 +308,9 @@ def under_load(run: Run) -> Iterator[Finding]:
             if 2 * len(by_trial) <= len(records):
                 continue
             figures: dict[str, float | None] = {}
-            for name in dict.fromkeys(name for evidence in by_trial.values() for name in evidence):
-                values = [evidence.get(name) for evidence in by_trial.values()]
-                known_values = [value for value in values if value is not None]
-                is_usual = 2 * len(known_values) > len(values)
-                figures[name] = median(known_values) if is_usual else None
+            for name in dict.fromkeys(chain.from_iterable(by_trial.values())):
+                known = [value for it in by_trial.values() if (value := it.get(name)) is not None]
+                figures[name] = median(known) if 2 * len(known) > len(by_trial) else None
             names = conditions[cell.test, str(cell.settings.get("protocol", ""))]
             yield of_trials(kind, group_of(cell, "", names), [*by_trial], len(records), figures)
 

@@ -237,10 +237,8 @@ def _running(
     if not mirror.start:
         yield None
         return
-    places = {"{address}": service.address, "{port}": str(service.port)}
-    words = [*mirror.start]
-    for place, text in places.items():
-        words = [word.replace(place, text) for word in words]
+    with_address = [word.replace("{address}", service.address) for word in mirror.start]
+    words = [word.replace("{port}", str(service.port)) for word in with_address]
     program = Program.start(server, words, limit_s + BEGINS_S + LAST_S)
     try:
         yield program
@@ -293,8 +291,7 @@ def _stack_time(
     server = ends.agent_of_server
     capture: Capture | None = None
     device, why = "", ""
-    captured: list[CapturedFrame] = []
-    pcap = b""
+    times: list[int] = []
     with ExitStack() as stack:
         try:
             device = interface_to(server, ends.address("client", setup))
@@ -307,13 +304,12 @@ def _stack_time(
         except NoCapture as error:
             why = str(error)
         yield values
-        if capture is not None:
-            pcap = capture.finish(QUIET_S, LAST_S)
-    try:
-        captured = [*captured_frames(pcap)] if capture is not None else []
-    except ValueError as error:
-        why = str(error)
-    times = stack_times_ns(captured, service.address, service.port)
+        pcap = b"" if capture is None else capture.finish(QUIET_S, LAST_S)
+    if capture is not None:
+        try:
+            times = stack_times_ns([*captured_frames(pcap)], service.address, service.port)
+        except ValueError as error:
+            why = str(error)
     values["stack_timed"] = bool(times)
     if times:
         values |= {f"server_{name}": value for name, value in stack_values(times).items()}
