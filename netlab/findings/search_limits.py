@@ -19,6 +19,7 @@ from netlab.findings.rates import runs_of
 from netlab.findings.stream_rules import SATURATED
 from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.messages import Message, _, joined
+from netlab.results.layout import varying
 from netlab.results.run import Run
 from netlab.trial.host_counters import PLACES
 from netlab.trial.record import NUMBER, MeasuredValues, Record, Recorded, Status, as_number
@@ -179,25 +180,19 @@ class SizeGroup:
 
 def groups_of(run: Run) -> tuple[SizeGroup, ...]:
     """All searches of a run, in the plan's order, except those within one host."""
-    cells = [cell for cell in run.plan.cells if cell.test == "throughput_search"]
-    varying = [
-        name
-        for name in dict.fromkeys(name for cell in cells for name in cell.settings)
-        if name not in _IN_GROUP and len({repr(cell.settings.get(name)) for cell in cells}) > 1
-    ]
+    of_kinds = varying(run.plan.cells)
     by_group: dict[Group, dict[int, list[RateSample]]] = defaultdict(lambda: defaultdict(list))
     for cell, _trial, record in run.stored.trials():
         sample = None if record is None else sample_of(record)
         if cell.test == "throughput_search" and sample is not None:
-            group = Group(cell.pairing, conditions=conditions_of(cell.settings, varying))
+            names = of_kinds[cell.test, str(cell.settings.get("protocol", ""))]
+            others = [name for name in names if name != "frame_bytes"]
+            group = Group(cell.pairing, conditions=conditions_of(cell.settings, others))
             by_group[group][sample.frame_bytes].append(sample)
     return tuple(
         SizeGroup(group=group, sizes=tuple(tuple(by_size[size]) for size in sorted(by_size)))
         for group, by_size in by_group.items()
     )
-
-
-_IN_GROUP = frozenset({"frame_bytes", "protocol"})
 
 
 def sample_of(record: Record) -> RateSample | None:
