@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
@@ -29,6 +29,18 @@ class Accounting(Enum):
     PACKET = "packet"
     """The IP packet, as in a policer of a router."""
 
+    def counted_bytes(self, packets: Iterable[int], *, vlan: bool = False) -> int:
+        """The bytes that such a bottleneck counts for IP packets of these sizes."""
+        tag = ethernet.TAG_BYTES if vlan else 0
+        if self is Accounting.WIRE:
+            return sum(ethernet.packet_wire_bytes(size + tag) for size in packets)
+        if self is Accounting.PACKET:
+            return sum(packets)
+        headed = [size + ethernet.HEADER_BYTES + tag for size in packets]
+        if self is Accounting.HEADED:
+            return sum(headed)
+        return sum(max(size + ethernet.FCS_BYTES, ethernet.MIN_FRAME_BYTES) for size in headed)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Framing:
@@ -42,15 +54,7 @@ class Framing:
 
     def counted_bytes(self, accounting: Accounting) -> int:
         """The bytes that a bottleneck with this accounting counts for the message."""
-        tag = ethernet.TAG_BYTES if self.vlan else 0
-        if accounting is Accounting.WIRE:
-            return sum(ethernet.packet_wire_bytes(size + tag) for size in self.packets)
-        if accounting is Accounting.PACKET:
-            return sum(self.packets)
-        headed = [size + ethernet.HEADER_BYTES + tag for size in self.packets]
-        if accounting is Accounting.HEADED:
-            return sum(headed)
-        return sum(max(size + ethernet.FCS_BYTES, ethernet.MIN_FRAME_BYTES) for size in headed)
+        return accounting.counted_bytes(self.packets, vlan=self.vlan)
 
     def rate_bit_per_s(self, throughput_bit_per_s: float, accounting: Accounting) -> float:
         """The rate that such a bottleneck counts for a payload throughput, in bit/s."""

@@ -13,9 +13,9 @@ from itertools import chain, compress, product
 from statistics import median
 from typing import NamedTuple
 
-from netlab.ethernet import FCS_BYTES, GAP_BYTES, HEADER_BYTES, PREAMBLE_BYTES
+from netlab.ethernet import FCS_BYTES, HEADER_BYTES
 from netlab.findings.finding import Finding, Group, Kind, conditions_of, finding, in_trials
-from netlab.findings.rates import runs_of
+from netlab.findings.rates import Accounting, runs_of
 from netlab.findings.stream_rules import SATURATED
 from netlab.kinds.throughput_search.rate_search import VERDICTS
 from netlab.messages import Message, _, joined
@@ -292,14 +292,6 @@ frames/s, and for a rate in bit/s. At least three sizes must have close bounds, 
 would agree with a coarser grid. If the sizes span a factor of four, rates by different ways to
 count bits differ by at least 4 %."""
 
-ACCOUNTS: Mapping[str, int] = {
-    "wire": PREAMBLE_BYTES + GAP_BYTES,
-    "frames": 0,
-    "frames-without-fcs": -FCS_BYTES,
-    "packets": -FCS_BYTES - HEADER_BYTES,
-}
-"""Way to count the bytes of a frame → its bytes beyond the frame size (with header and FCS)."""
-
 
 @dataclass(frozen=True, slots=True)
 class OneRate:
@@ -308,29 +300,29 @@ class OneRate:
     sizes: tuple[SizeSample, ...]
     per_s: float
     """Frames/s or bit/s: the highest rate that passed at a size with close bounds."""
-    accounts: tuple[str, ...] = ()
+    accounts: tuple[Accounting, ...] = ()
     """For bits: every way to count bytes by which the sizes have one rate."""
 
 
 def one_frame_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
     """The longest run of neighbouring sizes with one frame rate; ``None`` if there is none."""
-    return _one_rate(sizes, {"": None}, CLOSE_FRAMES)
+    return _one_rate(sizes, [None], CLOSE_FRAMES)
 
 
 def one_bit_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
     """The longest run of neighbouring sizes with one bit rate; ``None`` if there is none."""
-    return _one_rate(sizes, ACCOUNTS, CLOSE_BITS)
+    return _one_rate(sizes, Accounting, CLOSE_BITS)
 
 
 def _one_rate(
-    sizes: Sequence[SizeSample], accounts: Mapping[str, int | None], close: float
+    sizes: Sequence[SizeSample], accounts: Iterable[Accounting | None], close: float
 ) -> OneRate | None:
     found = []
     for run in runs_of([size.frame_bytes for size in sizes]):
         rates = {
             account: rate
-            for account, more_bytes in accounts.items()
-            if (rate := _common(sizes[run], more_bytes, close)) is not None
+            for account in accounts
+            if (rate := _common(sizes[run], account, close)) is not None
         }
         if rates:
             first_rate = next(iter(rates.values()))
@@ -338,10 +330,10 @@ def _one_rate(
     return max(found, key=lambda rate: len(rate.sizes), default=None)
 
 
-def _common(sizes: Sequence[SizeSample], more_bytes: int | None, close: float) -> float | None:
+def _common(sizes: Sequence[SizeSample], account: Accounting | None, close: float) -> float | None:
     """The rate that is between the bounds of every size; ``None`` if there is none.
 
-    Each frame counts with its bytes and ``more_bytes``, for bit/s; with 1 if that is ``None``, for
+    Each frame counts with the bits of this ``account``, for bit/s; with 1 if that is ``None``, for
     frames/s. The sizes with close bounds must show the rate by themselves; the other sizes must not
     contradict it.
     """
@@ -351,7 +343,8 @@ def _common(sizes: Sequence[SizeSample], more_bytes: int | None, close: float) -
         low, high, line = size.per_s, size.upper_per_s, size.line_per_s
         if not low or high is None or not line or low >= BELOW * line:
             return None
-        frame_weight = 1.0 if more_bytes is None else 8.0 * (size.frame_bytes + more_bytes)
+        packet_bytes = max(1, size.frame_bytes - HEADER_BYTES - FCS_BYTES)
+        frame_weight = 1.0 if account is None else 8.0 * account.counted_bytes([packet_bytes])
         bounds[size.frame_bytes] = frame_weight * low, frame_weight * high
         near += [size.frame_bytes] if high <= (1 + close) * low else []
     if not any(runs_of(near)):
@@ -367,10 +360,10 @@ IDLE = 0.9
 """If the load of a device's busiest core is below this share, no core is the bottleneck."""
 
 _ACCOUNTED = {
-    "wire": _("on the wire"),
-    "frames": _("in frames with FCS"),
-    "frames-without-fcs": _("in frames without FCS"),
-    "packets": _("in IP packets"),
+    Accounting.WIRE: _("on the wire"),
+    Accounting.FRAME: _("in frames with FCS"),
+    Accounting.HEADED: _("in frames without FCS"),
+    Accounting.PACKET: _("in IP packets"),
 }
 """Way to count bits → its text."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from made_searches import one_trial
 
+from netlab.findings.rates import Accounting
 from netlab.findings.search_limits import OneRate, SizeSample, one_bit_rate, one_frame_rate
 
 _Bounds = tuple[int, float | None, float | None, float | None]
@@ -23,7 +24,7 @@ def test_a_bit_rate_counts_bytes_in_every_way_that_agrees_with_bounds_5_percent_
     """
     rates = ((64, 40_000), (128, 20_000), (256, 10_000))
     sizes = [sample((size, rate, 1.05 * rate, 1e5)) for size, rate in rates]
-    accounts = ("frames", "frames-without-fcs")
+    accounts = (Accounting.FRAME, Accounting.HEADED)
     assert one_bit_rate(sizes) == OneRate(tuple(sizes), 20.48e6, accounts)
     assert one_bit_rate(sizes[:2]) is None
     assert one_frame_rate(sizes) is None
