@@ -136,9 +136,7 @@ def sweep(
 
     Raises ``HostGone`` if one of the hosts is lost.
     """
-    sizes: list[int] = []
-    rates: list[float] = []
-    failed: list[int] = []
+    rates: dict[int, Value | None] = {}
     for message_bytes in sizes_around(payload_bytes, setup.protocol, setup.ip_version):
         settings = Stream(**setup.passed_on(Stream), message_bytes=message_bytes)
         cell = Cell(pairing=trial.cell.pairing, test="stream", setup=settings)
@@ -148,13 +146,11 @@ def sweep(
             )
         except ProbeError:
             values = {}
-        rate = values.get("throughput_bit_per_s")
-        if isinstance(rate, int | float):
-            sizes.append(message_bytes)
-            rates.append(float(rate))
-        else:
-            failed.append(message_bytes)
-    swept: dict[str, Value] = {"sweep_message_bytes": sizes, "sweep_throughput_bit_per_s": rates}
+        rates[message_bytes] = values.get("throughput_bit_per_s")
+    known = {size: float(rate) for size, rate in rates.items() if isinstance(rate, int | float)}
+    failed = [size for size in rates if size not in known]
+    swept: dict[str, Value] = {"sweep_message_bytes": [*known]}
+    swept["sweep_throughput_bit_per_s"] = [*known.values()]
     return swept | ({"sweep_failed_message_bytes": failed} if failed else {})
 
 
