@@ -164,13 +164,9 @@ def by_receiver(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:
         in_flight = InFlight(least=min(announced or size, RECEIVE_SHARE * size), most=size)
     else:
         in_flight = InFlight(least=RECEIVE_SHARE * size, most=size, likely=announced)
-    if buffers.window_scaling is False:
-        return InFlight(
-            least=min(in_flight.least, UNSCALED_BYTES),
-            most=min(in_flight.most, UNSCALED_BYTES),
-            likely=None if in_flight.likely is None else min(in_flight.likely, UNSCALED_BYTES),
-        )
-    return in_flight
+    cap = UNSCALED_BYTES if buffers.window_scaling is False else math.inf
+    likely = None if in_flight.likely is None else min(in_flight.likely, cap)
+    return InFlight(least=min(in_flight.least, cap), most=min(in_flight.most, cap), likely=likely)
 
 
 def by_sender(buffers: BuffersInEffect, facts: Mapping[str, Any]) -> InFlight:

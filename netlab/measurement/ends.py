@@ -159,18 +159,14 @@ class Rendezvous:
     """Where the threads of the pairs that search together wait for each other."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = list(names)
+        self.names = tuple(names)
+        """Names of the pairs that have not left, in the order of the argument."""
         self._waiting: dict[str, Any] = {}
         self._met: dict[str, Any] = {}
         self._meetings = 0
         self._over_ns = 0
         self._gone: str | None = None
         self._changed = threading.Condition()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the pairs that have not left, in the order of the constructor."""
-        return tuple(self._names)
 
     def meet(self, name: str, contribution: Contribution) -> ExchangedResults[Contribution]:
         """Contribute to a meeting and wait for all others; ProbeError if a pair has left."""
@@ -188,9 +184,9 @@ class Rendezvous:
     def leave(self, name: str) -> None:
         """Leave the search, at its end or earlier. Safe to call again."""
         with self._changed:
-            if name not in self._names:
+            if name not in self.names:
                 return
-            self._names.remove(name)
+            self.names = tuple(other for other in self.names if other != name)
             self._waiting.pop(name, None)
             if self._meetings:
                 self._gone = self._gone or name
@@ -200,7 +196,7 @@ class Rendezvous:
 
     def _end_if_complete(self) -> None:
         """End the meeting if all pairs have contributed and none has left."""
-        if self._gone is None and self._names and self._waiting.keys() == set(self._names):
+        if self._gone is None and self.names and self._waiting.keys() == set(self.names):
             self._met, self._waiting = self._waiting, {}
             self._meetings += 1
             self._over_ns = clock.monotonic_ns()
