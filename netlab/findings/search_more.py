@@ -16,16 +16,7 @@ from netlab.findings.search_limits import RateSample, SizeGroup, groups_of, of_s
 from netlab.messages import Message, _, joined
 from netlab.results.run import Run
 from netlab.trial.host_counters import HOSTS, WAYS
-from netlab.trial.record import (
-    TEXT,
-    WHOLE,
-    FlowValues,
-    Record,
-    Recorded,
-    Status,
-    as_number,
-    by_cell,
-)
+from netlab.trial.record import WHOLE, FlowValues, Record, Recorded, Status, as_number, by_cell
 from netlab.units import format_share
 
 _PAUSE_FRAMES = tuple(f"{host}_pause_frames_{way}" for host in HOSTS for way in WAYS)
@@ -230,7 +221,7 @@ class WayFound(FlowValues):
     trial: int
     payload_bytes: int
     path_mtu_bytes = Recorded(WHOLE, "path_mtu_bytes")
-    evidence = Recorded(TEXT, "path_mtu_evidence")
+    evidence = Recorded(FlowValues.text, "path_mtu_evidence")
     interface_mtu_bytes = Recorded(WHOLE, "interface_mtu_bytes")
     """MTU of the interface at the sending end."""
 
