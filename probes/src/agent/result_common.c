@@ -295,6 +295,9 @@ void result_late_ticks(const struct test *test, uint64_t origin_ns, struct json 
 
 static void result_common(struct test *test, struct json *record)
 {
+    static const char *const arrived_keys[] = {[PLAT_OLD_SEGMENTS] = "tcp_old_segments",
+                                               [PLAT_ECN_PACKETS] = "ecn_packets",
+                                               [PLAT_ECN_MARKED] = "ecn_marked_packets"};
     const struct samples *samples = &test->samples;
     add_addresses(test, record);
     add_options(test, record);
@@ -302,7 +305,8 @@ static void result_common(struct test *test, struct json *record)
     add_fragments(samples, record);
     add_counted(&test->samples.damage,
                 test->settings.udp ? "udp_checksum_errors" : "tcp_checksum_errors", record);
-    add_counted(&test->samples.old_segments, "tcp_old_segments", record);
+    for (unsigned which = 0; which < PLAT_ARRIVED; which++)
+        add_counted(&samples->arrived[which], arrived_keys[which], record);
     if (test->path_mtu_bytes > 0)
         json_u64(record, "path_mtu_bytes", test->path_mtu_bytes);
     if (samples->open.is_sampled && samples->close.is_sampled) {

@@ -550,11 +550,12 @@ static void supervise(void *argument)
 {
     struct test *test = argument;
     struct fragments *fragments = &test->samples.fragments;
-    struct counted *damage = &test->samples.damage, *old = &test->samples.old_segments;
+    struct counted *damage = &test->samples.damage, *arrived = test->samples.arrived;
     const bool udp = test->settings.udp;
     fragments->told_before = plat_fragments(&fragments->before);
     damage->told_before = plat_checksum_errors(udp, &damage->before);
-    old->told_before = !udp && plat_old_segments(&old->before);
+    for (unsigned i = 0; i < PLAT_ARRIVED; i++)
+        arrived[i].told_before = !udp && plat_arrived(i, &arrived[i].before);
     if (prepare(test) && open_streams(test)) {
         static void (*const supervisors[])(struct test *) = {[ROLE_RECEIVE] = supervise_receiving,
                                                              [ROLE_SEND] = supervise_sending,
@@ -572,7 +573,8 @@ static void supervise(void *argument)
         sample_closing(test, &test->samples.opened, &test->samples.closing);
         fragments->told_after = plat_fragments(&fragments->after);
         damage->told_after = plat_checksum_errors(udp, &damage->after);
-        old->told_after = !udp && plat_old_segments(&old->after);
+        for (unsigned i = 0; i < PLAT_ARRIVED; i++)
+            arrived[i].told_after = !udp && plat_arrived(i, &arrived[i].after);
     }
     if (!udp || test->stream[0].socket == PLAT_NO_SOCKET ||
         !plat_path_mtu(test->stream[0].socket, &test->path_mtu_bytes))

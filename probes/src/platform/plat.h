@@ -188,9 +188,14 @@ bool plat_fragments(struct plat_fragments *out);
  * False: unknown. */
 bool plat_checksum_errors(bool udp, uint64_t *out);
 
-/* Number of TCP segments that were refused because a later one had arrived before (PAWS, RFC 7323,
- * 5), system-wide as above. False: unknown. */
-bool plat_old_segments(uint64_t *out);
+/* Numbers of received packets of IPv4 and IPv6, system-wide as above. False: unknown. */
+enum plat_arrived {
+    PLAT_OLD_SEGMENTS, /* of TCP, refused because a later one had arrived before (PAWS, RFC 7323) */
+    PLAT_ECN_PACKETS,  /* whose sender takes part in ECN (RFC 3168): marked or not */
+    PLAT_ECN_MARKED,   /* marked as having met congestion (CE) */
+    PLAT_ARRIVED
+};
+bool plat_arrived(enum plat_arrived which, uint64_t *out);
 
 /* ---- addresses ---- */
 

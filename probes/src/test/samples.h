@@ -88,7 +88,7 @@ struct fragments {
 };
 
 /* A counter of the system, at the same moments: of wrong checksums of the test's protocol, or of
- * old segments. */
+ * packets that arrived. */
 struct counted {
     bool told_before, told_after;
     uint64_t before, after;
@@ -97,7 +97,7 @@ struct counted {
 /* All samples of one test; too large for a stack. */
 struct samples {
     struct fragments fragments;
-    struct counted damage, old_segments;
+    struct counted damage, arrived[PLAT_ARRIVED]; /* the latter of tests over TCP */
     struct opened opened;
     struct refresh refresh;
     struct edge open, close;

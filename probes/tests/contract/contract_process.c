@@ -191,12 +191,14 @@ TEST(counters_of_wrong_checksums_are_there_or_absent)
     }
 }
 
-TEST(the_counter_of_old_segments_is_there_or_absent)
+TEST(the_counters_of_packets_that_arrived_are_there_or_absent)
 {
-    uint64_t before = 0, after = 0;
-    bool is_known = plat_old_segments(&before);
-    CHECK(plat_old_segments(&after) == is_known);
-    CHECK(!is_known || after >= before);
+    for (unsigned which = 0; which < PLAT_ARRIVED; which++) {
+        uint64_t before = 0, after = 0;
+        bool is_known = plat_arrived(which, &before);
+        CHECK(plat_arrived(which, &after) == is_known);
+        CHECK(!is_known || after >= before);
+    }
 }
 
 TEST(what_a_quota_cost_is_there_or_absent)
@@ -233,7 +235,7 @@ const struct unit_test contract_process_tests[] = {
     ENTRY(cpu_times_grow_with_work_and_cover_every_cpu),
     ENTRY(counters_of_the_udp_stack_are_there_or_absent),
     ENTRY(counters_of_wrong_checksums_are_there_or_absent),
-    ENTRY(the_counter_of_old_segments_is_there_or_absent),
+    ENTRY(the_counters_of_packets_that_arrived_are_there_or_absent),
     ENTRY(what_a_quota_cost_is_there_or_absent),
     ENTRY(words_and_sentences_stand_for_error_numbers),
     {NULL, NULL},

@@ -163,8 +163,9 @@ bool plat_udp_receive_buffer_errors(uint64_t *out)
     return true;
 }
 
-bool plat_old_segments(uint64_t *out)
+bool plat_arrived(enum plat_arrived which, uint64_t *out)
 {
+    (void)which;
     (void)out;
     return false;
 }

@@ -173,8 +173,9 @@ bool plat_fragments(struct plat_fragments *out)
     return false;
 }
 
-bool plat_old_segments(uint64_t *out)
+bool plat_arrived(enum plat_arrived which, uint64_t *out)
 {
+    (void)which;
     (void)out;
     return false;
 }

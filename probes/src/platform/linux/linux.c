@@ -365,29 +365,48 @@ bool plat_checksum_errors(bool udp, uint64_t *out)
     return any;
 }
 
-/* The file has lines in pairs: names, and their values. */
-bool plat_old_segments(uint64_t *out)
+static bool add_if_named(enum plat_arrived which, const char *name, const char *value,
+                         uint64_t *sum)
 {
-    static const char NAME[] = "PAWSEstab";
-    char names[8192], values[8192];
+    static const char *const NAMES[PLAT_ARRIVED][3] = {
+        [PLAT_OLD_SEGMENTS] = {"PAWSEstab"},
+        [PLAT_ECN_PACKETS] = {"InECT0Pkts", "InECT1Pkts", "InCEPkts"},
+        [PLAT_ECN_MARKED] = {"InCEPkts"},
+    };
     bool any = false;
+    for (unsigned i = 0; i < 3 && NAMES[which][i] != NULL && !any; i++)
+        any = strcmp(NAMES[which][i], name) == 0;
+    *sum += any ? strtoull(value, NULL, 10) : 0;
+    return any;
+}
+
+/* The file netstat has lines in pairs, names and their values; snmp6 has one pair in each line. */
+bool plat_arrived(enum plat_arrived which, uint64_t *out)
+{
+    char names[8192], values[8192], name[64];
+    bool any = false;
+    *out = 0;
     FILE *file = fopen("/proc/self/net/netstat", "re");
     if (file == NULL)
         return false;
-    while (!any && fgets(names, sizeof names, file) != NULL &&
+    while (fgets(names, sizeof names, file) != NULL &&
            fgets(values, sizeof values, file) != NULL) {
         char *name_state = NULL, *value_state = NULL;
-        const char *name = strtok_r(names, " \n", &name_state);
+        const char *each = strtok_r(names, " \n", &name_state);
         const char *value = strtok_r(values, " \n", &value_state);
-        while (name != NULL && value != NULL && !any) {
-            any = strcmp(name, NAME) == 0;
-            if (any)
-                *out = strtoull(value, NULL, 10);
-            name = strtok_r(NULL, " \n", &name_state);
+        for (; each != NULL && value != NULL; each = strtok_r(NULL, " \n", &name_state)) {
+            any |= add_if_named(which, each, value, out);
             value = strtok_r(NULL, " \n", &value_state);
         }
     }
     fclose(file);
+    file = fopen("/proc/self/net/snmp6", "re");
+    if (file != NULL) {
+        while (fgets(names, sizeof names, file) != NULL)
+            if (sscanf(names, "Ip6%60s %20s", name, values) == 2)
+                any |= add_if_named(which, name, values, out);
+        fclose(file);
+    }
     return any;
 }
 

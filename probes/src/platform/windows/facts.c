@@ -228,8 +228,9 @@ bool plat_checksum_errors(bool udp, uint64_t *out)
     return false;
 }
 
-bool plat_old_segments(uint64_t *out)
+bool plat_arrived(enum plat_arrived which, uint64_t *out)
 {
+    (void)which;
     (void)out;
     return false;
 }
