@@ -425,7 +425,8 @@ def _is_of_rate(fit: RateFit) -> bool:
     lossy = [member for member in fit.members if member.kind in _LOSSY]
     if not lossy:
         return True
-    if all(_is_more_lost(member) or member.sample.is_even for member in lossy):
+    certain = sum(_is_more_lost(member) or member.sample.is_even for member in lossy)
+    if 2 * certain > len(lossy):  # a pause of a host makes the others uneven
         return True
     least = min(member.sample.lost_share or 0 for member in lossy)
     others = [member.sample for member in fit.members if member.kind not in _LOSSY]

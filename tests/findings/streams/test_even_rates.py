@@ -79,6 +79,22 @@ def test_even_data_with_loss_are_of_a_limit_and_random_loss_is_of_none() -> None
         assert kinds == {True: [Kind.RATE_LIMIT_EITHER], False: []}
 
 
+@pytest.mark.parametrize(
+    ("number", "of", "is_rate"), [(2, 3, True), (1, 3, False), (3, 4, True), (2, 4, False)]
+)
+def test_even_data_in_most_of_the_trials_with_loss_show_that_it_is_of_a_rate(
+    number: int, of: int, is_rate: bool
+) -> None:
+    """A pause of a host makes the data of the others uneven. TCP is slower, and loses as well."""
+    random = chance("policers")
+    trials = [of_path(trial, random, 0.4, even=trial <= number) for trial in range(1, of + 1)]
+    judged = [JudgedStream(trial, Kind.LOSS_LIMIT_PATH) for trial in trials]
+    tcp = stream("TCP", 1448, 1, 0.85 * RATE, **ENDS)
+    judged.append(JudgedStream(tcp, Kind.CONGESTION))
+    kinds = [limit.finding.kind for limit in link_limits(judged)]
+    assert kinds == ([Kind.RATE_LIMIT_EITHER] if is_rate else [])
+
+
 # ---- rates that random loss scatters -------------------------------------------------------------
 
 
