@@ -473,7 +473,11 @@ RULES: Mapping[str, tuple[str, str]] = {
         "`reordered`: arrived after a later one (RFC 4737). `copied`: arrived again. `twice`, in "
         "most trials of a cell: the receiver reported both copies of that share of the segments "
         "sent again (DSACK, RFC 2883). `again`: of more segments than TCP sent again, by more "
-        "than {validity.FEW}. `overtaken`: TCP saw that segments had overtaken others.",
+        "than {validity.FEW}. `overtaken`: TCP saw that segments had overtaken others. `marked`: "
+        "any number of packets reached the receiver's host marked (CE; IpExt InCEPkts, in the "
+        "whole test), the sender's TCP was told so in its window (tcpi_delivered_ce), and neither "
+        "the offered rate nor, for at least {stream_rules.CLOSED:%} of the window, a window or a "
+        "buffer held it back; then `not-determined` is not stated [RFC 3168]",
     ),
     "path-pauses": (
         OVER_TIME,
@@ -504,10 +508,10 @@ RULES: Mapping[str, tuple[str, str]] = {
         "over one TCP stream, one way, the sender's system received at least "
         "{validity.ODD_BACK:%} fewer (`lost`) or more (`copied`) segments per second than the "
         "receiver's sent, in some trials; more, by what may be under way at an edge: in a round "
-        "trip, and while an end did not run. `damaged`, `overtaken`: at least {validity.ODD:%}, "
-        "and more than {validity.FEW}, came to the sender with a wrong checksum, or after later "
-        "ones (by their timestamps); damaged ones that are at least {stream_rules.COVERED:%} of "
-        "those missing are not lost",
+        "trip, while an end did not run, and while only one window was open. `damaged`, "
+        "`overtaken`: at least {validity.ODD:%}, and more than {validity.FEW}, came to the sender "
+        "with a wrong checksum, or after later ones (by their timestamps); damaged ones that are "
+        "at least {stream_rules.COVERED:%} of those missing are not lost",
     ),
     "sent-again": (
         LOST,

@@ -235,7 +235,12 @@ note("delivery", rule="validity:delivered", rank=79, leads=False,
                 "packets were reordered (seen {reorderings} times)"),
             _("{resent_segments} sent again, but {duplicate_packets} arrived twice: packets or "
                 "acknowledgements were late, or packets were copied"),
-            figures=("duplicate_packets", "retransmissions", "reorderings"))})
+            figures=("duplicate_packets", "retransmissions", "reorderings")),
+        "marked": value(_("{marked_packets} of {those_packets} ({of_marked}) arrived marked as "
+                "having met congestion (ECN): a queue on the path that marks packets, as others "
+                "drop them, holds the rate"), figures=("marked_packets", "ecn_packets"),
+            advice=_("look for the queue that marks, such as FQ-CoDel, CAKE or RED, at a router, a "
+                "shaper or the sender's own interface: its rate is the limit"))})
 note("path-pauses", _("data paused again and again, {paused_share} of the window in all, while "
         "both hosts ran: something on the path holds them back"),
     rule=lambda unsteady: unsteady, rank=60,

@@ -61,7 +61,7 @@ _KINDS: Mapping[str, str] = {
         "search-limit/device",
     " rate": "off-rate/held other-traffic",
     "path rate": "rate-limit/either rate-limit/half-duplex mesh-limit/pair mesh-limit/mesh "
-        "two-rates",
+        "two-rates delivery/marked",
     "host rate": "mesh-limit/host", "path rate periodic": "dips/congestion",
     " rate onset": "trend/proved",
     " rate trials": "first-trial-slower", " jitter": "rtt-outliers",

@@ -155,6 +155,13 @@ class StreamSample(DerivedFigures):
     """Segments with data that TCP sent, repeated ones included."""
     reorderings = Recorded(lambda it, name: _grown(it, name) or None, "reord_seen")
     """How often acknowledgements showed TCP that a segment had overtaken others; never 0."""
+    ecn_packets = Recorded(WHOLE, "receiver_ecn_packets")
+    """IP packets of senders that take part in ECN (RFC 3168) that the receiver's host received, in
+    the whole test."""
+    marked_packets = Recorded(WHOLE, "receiver_ecn_marked_packets")
+    """Those of them that were marked as having met congestion (CE)."""
+    echoed_marks = Recorded(_grown, "delivered_ce")
+    """Segments acknowledged while the receiver reported a mark: more than were marked."""
     congestion = Recorded(TEXT, "sender_congestion")
     """The sender's congestion control."""
 

@@ -163,13 +163,14 @@ def _cost_at(stage: str, sample: StreamSample) -> float | None:
 
 
 def all_limits(first: Kind | None, sample: StreamSample) -> tuple[Kind | None, ...]:
-    """The first limit of a stream, and over UDP those at other stages that cost enough.
+    """The first limit of a stream, and over UDP those at other stages that cost enough. Marks of a
+    queue show what no other rule does.
 
     Messages pass the stages one after the other: what one stage holds back says nothing about the
     next. So each is judged as if nothing had been lost elsewhere.
     """
     if sample.protocol != "UDP" or not sample.losses.sent or first is None:
-        return (first,)
+        return (None if first is Kind.NOT_DETERMINED and is_marked(sample) else first,)
     more = []
     own = "none" if first is Kind.NOT_DETERMINED else stage_of(first)
     if first is Kind.OTHER_TRAFFIC and sample.others_are_sent_here:
@@ -420,6 +421,17 @@ def is_above(sample: StreamSample) -> bool:
         return False
     margin = above_tolerance(imported=sample.imported) + sample.resolution_share
     return sample.throughput_bit_per_s > (1 + margin) * ceiling
+
+
+def is_marked(sample: StreamSample) -> bool:
+    """Whether a queue on the path held TCP back with marks, as it does with drops (ECN, RFC 3168):
+    packets arrived marked, the receiver told the sender, and no window, buffer or offered rate held
+    TCP back instead.
+    """
+    offered, marks = sample.offered_bit_per_s, (sample.marked_packets, sample.echoed_marks)
+    kept = offered is not None and sample.throughput_bit_per_s >= rules.SENT_ENOUGH * offered
+    free = (sample.cwnd_limited_share or 0) >= rules.CLOSED
+    return all(marks) and free and not kept and not sample.same_host
 
 
 def is_all_known(sample: StreamSample) -> bool:

@@ -13,7 +13,7 @@ from netlab.findings.kind import kinds_named
 from netlab.findings.rates import step_of
 from netlab.findings.series import Point, Series
 from netlab.findings.stream_end import StreamEnd
-from netlab.findings.stream_limits import evidence, findings_of, limit_of
+from netlab.findings.stream_limits import evidence, findings_of, is_marked, limit_of
 from netlab.findings.stream_rules import COVERED, robbed, starved, throttled
 from netlab.findings.traffic import LOOPBACK
 from netlab.results.run import Run
@@ -250,11 +250,13 @@ up to 0.4 % apart in recorded runs without loss, and by what is under way at the
 
 
 def delivered(samples: Iterable[StreamSample]) -> Iterator[Finding]:
-    """Messages and segments that were not lost, but late or copied."""
+    """Messages and segments that were not lost, but late, copied or marked."""
     streams = tuple(samples)
     for kind in kinds_named("delivery"):
 
         def shown(sample: StreamSample, kind: Kind = kind) -> Kind | None:
+            if kind is Kind.DELIVERY_MARKED:
+                return kind if is_marked(sample) else None
             figures = evidence(kind, [sample])
             odd, number = (figures[name] or 0 for name in kind.figures[:2])
             few = FEW if kind is Kind.DELIVERY_AGAIN else 0
@@ -284,6 +286,8 @@ def way_back(samples: Iterable[StreamSample]) -> Iterator[Finding]:
         # So may what comes in while an end does not run, as it reads its counters late.
         least = ODD_BACK + 1e3 * longest_us / window_ns
         least += max(end.stalled_share for end in sample.ends)
+        # None may come in the time by which one window is longer: TCP may wait to send again.
+        least += abs((sample.receiver.window_ns or window_ns) / window_ns - 1)
         return kind if abs(share) >= least and damaged < COVERED * abs(share) else None
 
     streams = tuple(samples)

@@ -11,6 +11,7 @@ from made_readings import planned, result
 from made_runs import made_record
 from made_samples import ACCOUNT, IDLE, changed, tcp
 
+from netlab.findings.claims import CLAIMED
 from netlab.findings.derived import StreamSample, samples
 from netlab.findings.finding import Finding, Group, Kind
 from netlab.findings.limits import limits
@@ -132,6 +133,53 @@ def test_two_copies_may_be_of_before_the_window(copied: int, sent: int, told: bo
     assert (Kind.DELIVERY_AGAIN in kinds(delivered([sample]))) is told
 
 
+# ---- marks ---------------------------------------------------------------------------------------
+
+
+def marked(**changes: Any) -> StreamSample:
+    figures = {"streams": 1, "ecn_packets": 4000, "marked_packets": 80, "echoed_marks": 400}
+    return tcp(**(figures | changes))
+
+
+def test_marks_that_held_tcp_back_are_told_with_their_share_and_the_path() -> None:
+    one = {"ecn_packets": 40_000, "marked_packets": 1, "echoed_marks": 1, "trial": 2}
+    (found,) = delivered([marked(), marked(**one), tcp(trial=3)])
+    assert (found.kind, found.severity) == (Kind.DELIVERY_MARKED, "note")
+    assert statement(found).startswith("81 of 44,000 packets (0.2 %) arrived marked")
+    assert found.trials == (("a", 1), ("a", 2))
+    assert CLAIMED[found.kind] == ("path", "rate", "", "")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"marked_packets": 0},
+        {"marked_packets": None},
+        {"echoed_marks": 0},
+        {"echoed_marks": None},
+        {"same_host": True},
+        {"tcp": changed(ACCOUNT, rwnd_limited_us=500_000)},
+        {"offered_bit_per_s": 48e6},
+    ],
+    ids=str,
+)
+def test_marks_of_others_and_marks_that_did_not_hold_tcp_back_are_not_told(
+    changes: dict[str, Any],
+) -> None:
+    assert kinds(delivered([marked(**changes)])) == set()
+
+
+def test_a_paced_stream_below_its_rate_was_held_back_by_marks() -> None:
+    assert kinds(delivered([marked(offered_bit_per_s=50e6)])) == {Kind.DELIVERY_MARKED}
+
+
+@pytest.mark.parametrize(("marks", "limit"), [(0, {Kind.NOT_DETERMINED}), (80, set())])
+def test_a_stream_with_marks_has_no_limit_that_is_not_determined(
+    marks: int, limit: set[Kind]
+) -> None:
+    assert kinds(limits([marked(marked_packets=marks)])) == limit
+
+
 # ---- the way back --------------------------------------------------------------------------------
 
 
@@ -167,6 +215,12 @@ def test_a_long_round_trip_and_a_stall_leave_more_acknowledgements_under_way() -
     both = {"tcp_series": longer, "receiver": stalled}
     assert kinds(way_back([back(891, **both)])) == set()
     assert kinds(way_back([back(889, **both)])) == {Kind.WAY_BACK_LOST}
+
+
+def test_a_time_by_which_one_window_is_longer_may_have_no_acknowledgements() -> None:
+    shorter = changed(IDLE, window_ns=IDLE.window_ns - 40_000_000 if IDLE.window_ns else 0)
+    assert kinds(way_back([back(1000, receiver=shorter)])) == set()
+    assert kinds(way_back([back(960, receiver=shorter)])) == {Kind.WAY_BACK_LOST}
 
 
 def odd(name: str, number: int, arrived: int = 1000, **changes: Any) -> StreamSample:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from machine import Machine
-from machine_lab import MachineLab, machine_lab, names_of, said_by
+from machine_lab import MachineLab, ip, machine_lab, names_of, said_by, the
 
 from netlab.findings.analysis import Analysis
 
@@ -37,6 +37,12 @@ tests:
 """
 ETHERNET = "stab overhead 24 linklayer ethernet mpu 84 mtu 2047 tsize 2048"
 """A frame on the wire: FCS, preamble and gap, none shorter than 84 bytes."""
+MARKED = """\
+title: TCP through a machine
+link: {rate: 1Gbit, hops: 1}
+pairings: [far+near]
+tests: [{test: stream, protocol: TCP, message_size: 64KiB, congestion: cubic, duration: 4s}]
+"""
 SHAPER = f"root handle 1: {ETHERNET} tbf rate {RATE_MBIT}mbit burst 6400 limit"
 QUEUE_BYTES = 120_000
 FIFO_NS = QUEUE_BYTES * 8 / (RATE_MBIT * 1e6) * 1e9
@@ -122,6 +128,54 @@ def test_a_policer_of_a_router_passes_its_rate(lab: MachineLab, router: Machine)
     assert not names_of(run) & in_hosts, said_by(run)
 
 
+def test_what_a_policer_of_a_router_drops_of_tcp_is_no_loss_of_acknowledgements(
+    lab: MachineLab, router: Machine
+) -> None:
+    """At the end of a window TCP may wait for 200 ms to send again: the ends' windows differ."""
+    police = "matchall action police rate 4mbit burst 15k conform-exceed drop"
+    router.run(f"tc qdisc add dev eth1 ingress; tc filter add dev eth1 ingress {police}")
+    try:
+        run = lab.run(MARKED, "policed-tcp")
+    finally:
+        router.run("tc qdisc delete dev eth1 ingress")
+    assert values(run, "stream")["throughput_bit_per_s"] < 4.2e6
+    names = names_of(run)
+    assert {"congestion", "sent-again"} <= names, said_by(run)
+    assert not {name for name in names if name.startswith(("way-back", "delivery"))}, said_by(run)
+
+
+MANAGED = {
+    "fq_codel": (f"{SHAPER} 1000000", "parent 1:1 handle 10: fq_codel"),
+    "cake": (f"root cake bandwidth {RATE_MBIT}mbit ethernet",),
+    "fifo": (f"{SHAPER} {QUEUE_BYTES}",),
+}
+
+
+@pytest.mark.produces("delivery/marked")
+@pytest.mark.parametrize(
+    ("queue", "ecn", "is_marked"),
+    [
+        ("fq_codel", True, True),
+        ("cake", True, True),
+        ("fq_codel", False, False),
+        ("fifo", True, False),
+    ],
+)
+def test_marks_of_a_managed_queue_of_a_router_are_told_and_no_loss(
+    lab: MachineLab, router: Machine, queue: str, *, ecn: bool, is_marked: bool
+) -> None:
+    for namespace in (lab.near, lab.far):
+        ip("netns", "exec", namespace, "sysctl", "-qw", f"net.ipv4.tcp_ecn={int(ecn)}")
+    with queueing(router, *MANAGED[queue]):
+        run = lab.run(MARKED, f"marked-{queue}-{ecn}")
+    names = names_of(run)
+    assert ("delivery/marked" in names) is is_marked, said_by(run)
+    if is_marked:
+        marks = the(run, "delivery/marked").evidence
+        assert 0 < marks["marked_packets"] < 0.2 * marks["ecn_packets"]
+        assert not names & {"sent-again", "congestion", "not-determined"}, said_by(run)
+
+
 def test_a_plain_queue_of_a_router_stands_under_load(lab: MachineLab, router: Machine) -> None:
     with queueing(router, f"{SHAPER} {QUEUE_BYTES}"):
         run = lab.run(LOADED, "fifo")
@@ -131,10 +185,7 @@ def test_a_plain_queue_of_a_router_stands_under_load(lab: MachineLab, router: Ma
 
 @pytest.mark.parametrize(
     ("name", "disciplines"),
-    [
-        ("fq_codel", (f"{SHAPER} 1000000", "parent 1:1 handle 10: fq_codel")),
-        ("cake", (f"root cake bandwidth {RATE_MBIT}mbit ethernet",)),
-    ],
+    [(name, MANAGED[name]) for name in ("fq_codel", "cake")],
 )
 def test_a_managed_queue_of_a_router_does_not_stand_under_load(
     lab: MachineLab, router: Machine, name: str, disciplines: tuple[str, ...]

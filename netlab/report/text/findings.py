@@ -317,6 +317,7 @@ _FORMS: Mapping[str, Callable[[float], str]] = {
 
 
 _SEGMENTS = counted("{number} segment", "{number} segments", 0)
+_PACKETS = counted("{number} packet", "{number} packets", 0)
 _FRAMES = counted("{number} frame", "{number} frames", 0)
 _FEW_FRAMES = counted(
     "the {number} frame that they dropped may belong to another protocol",
@@ -332,6 +333,7 @@ _COUNTED: Mapping[str, tuple[str, Message]] = {
     "segments": ("sent_again", _SEGMENTS),
     "resent_segments": ("retransmissions", _SEGMENTS),
     "those_segments": ("sent_segments", _SEGMENTS),
+    "those_packets": ("ecn_packets", _PACKETS),
     "those_frames": ("dropped_frames", _FRAMES),
     "those_few": ("dropped_frames", _FEW_FRAMES),
     "frames_here": ("dropped_here", _FRAMES),
@@ -376,6 +378,7 @@ _OF_SEVERAL: Mapping[str, Callable[[Figures], str | None]] = {
     "excess": lambda figures: percent(
         figures["throughput_bit_per_s"] / figures["highest_ceiling_bit_per_s"] - 1, 1
     ),
+    "of_marked": lambda figures: percent(figures["marked_packets"] / figures["ecn_packets"], 1),
     "one_of": lambda figures: _thousands(1 / max(figures["p_value"], 1e-9)),
     "waited": _starving("run_queue_share"),
     "stolen": _starving("steal_share"),
