@@ -65,7 +65,7 @@ struct rule {
     enum time time;
     /* the present state, by way where it has two */
     uint64_t next_ns[2], last_ns[2], held_ns[2], turn_ns, began_ns;
-    double held[2];
+    double held[2], times_as_long;
     bool is_on;
     uint64_t matched[2], matched_bytes[2], active[2], acted[2], acted_bytes[2], dropped[2];
 };
@@ -273,10 +273,12 @@ static bool is_active(struct rule *rule, uint64_t at, uint64_t *ends) {
     if (rule->time == BURSTS) {
         if (!rule->turn_ns)
             rule->turn_ns = at;
-        while (rule->turn_ns <= at) { /* lengths of a Poisson process of turns */
+        while (rule->turn_ns <= at) { /* the lengths of turns are exponential */
             rule->is_on = !rule->is_on;
+            if (rule->is_on) /* and it is off for as many times its mean, so the share stays */
+                rule->times_as_long = -log(1 - chance());
             double mean = rule->is_on ? rule->on_ms : rule->off_ms;
-            rule->turn_ns += 1 + (uint64_t)(-log(1 - chance()) * mean * MS);
+            rule->turn_ns += 1 + (uint64_t)(rule->times_as_long * mean * MS);
         }
         *ends = rule->turn_ns;
         return rule->is_on;

@@ -96,14 +96,13 @@ def _stops(host: str, *, at_random: bool) -> Plant:
         stopped_s = share * STOP_EVERY_S + BUFFERED_MS / 1e3
         chance = random.Random(1)  # noqa: S311 - what can be repeated
 
-        def length(mean_s: float) -> float:
-            return chance.expovariate(1 / mean_s) if at_random else mean_s
-
         def stop_and_go() -> None:
-            while not over.wait(length(STOP_EVERY_S - stopped_s)):
+            times = 1.0  # as long as usual; both alike, so the share stays
+            while not over.wait(times * (STOP_EVERY_S - stopped_s)):
+                times = chance.expovariate(1) if at_random else 1.0
                 pids = site.probes(host)
                 _signal(pids, signal.SIGSTOP)
-                over.wait(length(stopped_s))
+                over.wait(times * stopped_s)
                 _signal(pids, signal.SIGCONT)
 
         thread = threading.Thread(target=stop_and_go, daemon=True)

@@ -45,7 +45,8 @@ class Row:
         """Whether no counter of a host tells it from another row, which comes first."""
         of_place = {"cable": 1, "device": 1, "path-back": 1}.get(self.where, 0)
         return bool(of_place) and any(
-            self.where in kin.places and self.what in kin.things for kin in CLASSES
+            self.where in kin.places and self.what in kin.things and not kin.which
+            for kin in CLASSES
         )
 
 

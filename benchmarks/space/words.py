@@ -88,6 +88,8 @@ class Class:
     places: frozenset[str]
     things: frozenset[str]
     why: str
+    which: frozenset[str] = frozenset()
+    """The packets for which it holds; empty: all."""
 
 
 CLASSES = (
@@ -101,6 +103,13 @@ CLASSES = (
         frozenset({"path", "path-back"}),
         frozenset({"delay"}),
         "two hosts whose clocks are set by the path itself know the sum of both ways, not each",
+    ),
+    Class(
+        frozenset({"path", "path-back"}),
+        frozenset({"jitter", "pause"}),
+        "of a stream TCP states round trips, which both ways make longer, and data stop arriving "
+        "whichever way stops",
+        frozenset({"acknowledgements"}),
     ),
     Class(
         frozenset({"trials", "onset"}),
@@ -121,7 +130,10 @@ UNCOUNTED: Mapping[str, str] = {
 def same_place(planted: Words, said: str) -> bool:
     """Whether a claim's place is the planted one, or cannot be told from it."""
     return said == planted.where or any(
-        {said, planted.where} <= kin.places and planted.what in kin.things for kin in CLASSES
+        {said, planted.where} <= kin.places
+        and planted.what in kin.things
+        and (not kin.which or planted.which in kin.which)
+        for kin in CLASSES
     )
 
 
