@@ -34,6 +34,7 @@ def test_either_end_of_round_trips_can_listen_over_each_protocol(
     check_accounts(outcome)
     assert outcome.asked["transactions"] == 300 == outcome.mirrored["answered_messages"]
     assert outcome.asked["opened"] == ("listen" if listener == "ask" else "connect")
+    assert ("tcp_window_scaling" in outcome.mirrored) is (protocol == "tcp")
     assert outcome.asked["role"] == "ask"
     assert outcome.mirrored["role"] == "mirror"
     assert outcome.asked["local_port"] == outcome.mirrored["peer_port"]
@@ -206,6 +207,7 @@ def test_records_of_round_trips_count_ip_fragments(netprobe: Path) -> None:
     sides = {record["role"]: record for record in records if record["type"] == "result"}
     for role in ("ask", "mirror"):
         side = sides[role]
+        assert side["interface_mtu_bytes"] == 1500
         assert side["ip_fragments_created"] == 50 * 2 * 3  # 1480, 1480 and 48 bytes, each way
         assert side["ip_reassembled"] == 50 * 2
         assert side["ip_fragments_failed"] == side["ip_reassembly_failures"] == 0
@@ -238,9 +240,10 @@ def test_each_transaction_opens_its_own_connection(
     assert asker_record["nodelay"] == 1
     assert "timestamps" in asker_record["tcp_open_options"]
     assert mirror_record["peer_address"] == address
-    # These are counts of the system, not those of a connection.
-    counted = {key for key in mirror_record if key.startswith("tcp_")}
-    assert counted == {"tcp_checksum_errors", "tcp_old_segments"}
+    # These are of the system, not of a connection.
+    of_system = {key for key in mirror_record if key.startswith("tcp_")}
+    assert of_system == {"tcp_checksum_errors", "tcp_old_segments", "tcp_window_scaling"}
+    assert "later_mean_ns" not in mirror_record
 
 
 def test_a_paced_asker_opens_each_connection_that_is_due(agents: Agents) -> None:

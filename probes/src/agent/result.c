@@ -412,7 +412,7 @@ static void add_silences(const struct ask *ask, struct json *record)
     const uint64_t last_ns = ask->last_ns > ask->from_ns ? ask->last_ns : ask->from_ns;
     if (ask->until_ns >= last_ns + GAP_LEAST_NS)
         gaps_add(&gaps, last_ns, ask->until_ns, false);
-    gaps_judge(&gaps, ask->until_ns - ask->from_ns, ask->rtt.count + 1);
+    gaps_judge(&gaps, ask->until_ns - ask->from_ns, ask->heard + 1);
     json_u64(record, "gap_count", gaps.count);
     json_u64(record, "gap_total_ns", gaps.total_ns);
     if (gaps.longest_count > 0)
@@ -501,6 +501,12 @@ void result_mirroring(struct test *test, struct json *record)
     json_u64(record, "received_messages", mirror->received);
     json_u64(record, "answered_messages", mirror->answered);
     json_u64(record, "reordered_messages", mirror->reordered);
+    const struct way_there *way = &mirror->way;
+    if (way->count > 0) {
+        json_u64(record, "later_mean_ns",
+                 (uint64_t)(way->sum_ns / (int64_t)way->count - way->fastest_ns));
+        json_u64(record, "later_max_ns", (uint64_t)(way->slowest_ns - way->fastest_ns));
+    }
     json_u64(record, "foreign_messages", stream->foreign);
     json_u64(record, "refused_messages", stream->refused);
     json_u64(record, "strangers", result_unexpected(test));

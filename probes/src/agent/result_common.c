@@ -215,6 +215,9 @@ static void add_interface(const struct samples *samples, struct json *record)
     const struct opened *opened = &samples->opened;
     const struct closing *closing = &samples->closing;
     json_text(record, "interface", opened->interface[0] != 0 ? opened->interface : NULL);
+    const uint64_t mtu_bytes = opened->interface[0] != 0 ? plat_interface_mtu(opened->interface) : 0;
+    if (mtu_bytes > 0)
+        json_u64(record, "interface_mtu_bytes", mtu_bytes);
     if (opened->carrier && closing->carrier && closing->carrier_changes >= opened->carrier_changes)
         json_u64(record, "interface_carrier_changes",
                  closing->carrier_changes - opened->carrier_changes);
@@ -309,6 +312,9 @@ static void result_common(struct test *test, struct json *record)
         add_counted(&samples->arrived[which], arrived_keys[which], record);
     if (test->path_mtu_bytes > 0)
         json_u64(record, "path_mtu_bytes", test->path_mtu_bytes);
+    bool is_scaling;
+    if (!test->settings.udp && plat_window_scaling(&is_scaling))
+        json_u64(record, "tcp_window_scaling", is_scaling);
     if (samples->open.is_sampled && samples->close.is_sampled) {
         add_threads(test, record);
         add_waiting(test, record);

@@ -101,6 +101,17 @@ static void ask_keep_trip(struct ask *ask, const struct settings *settings, uint
         ask->trips[ask->trips_kept++] = (struct trip){at_ns, ns};
 }
 
+/* Keeps the time without answers that ends now, if it is long; answers that come too late for their
+ * request end it, too. */
+static void ask_heard(struct ask *ask, uint64_t now_ns)
+{
+    const uint64_t last_ns = ask->last_ns > 0 ? ask->last_ns : ask->from_ns;
+    if (now_ns >= last_ns + GAP_LEAST_NS)
+        gaps_add(&ask->gaps, last_ns, now_ns, false);
+    ask->last_ns = now_ns;
+    ask->heard++;
+}
+
 /* Accounts for a request that was answered at now_ns; its latency counts from from_ns. */
 static void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_ns, bool measured)
 {
@@ -114,10 +125,8 @@ static void ask_answered(struct stream *stream, uint64_t from_ns, uint64_t now_n
     if (ask->first_rtt_count < stream->test->settings.keep)
         ask->first_rtt_ns[ask->first_rtt_count++] = now_ns - from_ns;
     histogram_add(&ask->rtt, now_ns - from_ns);
-    const uint64_t last_ns = ask->last_ns > 0 ? ask->last_ns : ask->from_ns;
-    if (now_ns >= last_ns + GAP_LEAST_NS)
-        gaps_add(&ask->gaps, last_ns, now_ns, false);
-    ask->last_ns = ask->until_ns = now_ns;
+    ask_heard(ask, now_ns);
+    ask->until_ns = now_ns;
 }
 
 /* Counts a request as lost if it belongs to the window. */
@@ -144,6 +153,8 @@ static void ask_match(struct loop *loop, uint64_t sequence)
         break;
     case IN_FLIGHT_LATE:
         loop->ask->late++;
+        if (loop->ask->from_ns > 0 && loop->now_ns < loop->ask->close_ns)
+            ask_heard(loop->ask, loop->now_ns);
         break;
     case IN_FLIGHT_DUPLICATE:
         loop->ask->duplicates++;
@@ -313,14 +324,22 @@ static const struct ask_way ask_udp = {put_udp,         NULL,       room_udp,
 
 /* ---- TCP: answers arrive in the order of the requests and none is lost ---- */
 
+/* Requests tell a mirror of ours when they were due; an echo returns the same bytes always. */
+static void write_times(const struct loop *loop, uint64_t sequence, uint64_t due_ns)
+{
+    struct stream *stream = loop->stream;
+    if (!loop->settings->echo)
+        dataport_message_write(stream->buffer, loop->settings->message_bytes, DATAPORT_REQUEST,
+                               stream->tag, stream->number, sequence, due_ns);
+}
+
 /* This call may block. With one request in flight, the mirror never waits for us to read earlier
  * answers, so the two sides cannot block each other. */
 static ptrdiff_t put_tcp(struct loop *loop, uint64_t sequence, uint64_t due_ns)
 {
     const struct stream *stream = loop->stream;
     size_t sent_bytes;
-    (void)sequence;
-    (void)due_ns;
+    write_times(loop, sequence, due_ns);
     return traffic_send_all(stream->test, stream->socket, stream->buffer,
                             loop->settings->message_bytes, &sent_bytes);
 }
@@ -342,8 +361,7 @@ static ptrdiff_t put_rest(struct loop *loop)
 
 static ptrdiff_t put_tcp_pipelined(struct loop *loop, uint64_t sequence, uint64_t due_ns)
 {
-    (void)sequence;
-    (void)due_ns;
+    write_times(loop, sequence, due_ns);
     loop->unsent_bytes = loop->settings->message_bytes;
     return put_rest(loop);
 }

@@ -55,11 +55,25 @@ static bool mirror_hold(const struct stream *stream)
     return true;
 }
 
-/* Counts a request that the mirror has received completely. */
-static void mirror_requested(struct stream *stream)
+/* Counts a request that the mirror has received completely; due_ns: the asker's clock when it was
+ * due; 0: not known. */
+static void mirror_requested(struct stream *stream, uint64_t due_ns)
 {
-    if (stream->mirror->received++ == 0)
-        stream->mirror->first_ns = plat_now_ns();
+    struct mirror *mirror = stream->mirror;
+    struct way_there *way = &mirror->way;
+    const uint64_t now_ns = plat_now_ns();
+    if (mirror->received++ == 0)
+        mirror->first_ns = now_ns;
+    if (due_ns == 0)
+        return;
+    if (way->count++ == 0)
+        way->first_ns = now_ns - due_ns;
+    const int64_t more_ns = (int64_t)(now_ns - due_ns - way->first_ns);
+    way->sum_ns += more_ns;
+    if (more_ns < way->fastest_ns)
+        way->fastest_ns = more_ns;
+    if (more_ns > way->slowest_ns)
+        way->slowest_ns = more_ns;
 }
 
 static ptrdiff_t receive_stamped(const struct stream *stream, size_t room,
@@ -179,7 +193,7 @@ static void mirror_udp(struct stream *stream, size_t room)
             more = took_other(stream, (size_t)got);
         } else {
             uint64_t answered = stream->mirror->answered;
-            mirror_requested(stream);
+            mirror_requested(stream, data.due_ns);
             round_trip_order(data.sequence, &stream->mirror->highest,
                              &stream->mirror->reordered);
             more = mirror_hold(stream) && respond(stream, &data);
@@ -207,7 +221,9 @@ static void mirror_tcp(struct stream *stream)
 {
     const size_t size = stream->test->settings.message_bytes;
     while (!test_halted(stream->test) && traffic_receive_all(stream, stream->buffer, size) > 0) {
-        mirror_requested(stream);
+        struct dataport_data data = {.due_ns = 0};
+        dataport_message_read(stream->buffer, size, DATAPORT_REQUEST, stream->tag, &data);
+        mirror_requested(stream, data.due_ns);
         if (!mirror_hold(stream) || !mirror_respond(stream, stream->socket))
             return;
     }
@@ -257,7 +273,7 @@ static bool hear_request(struct callers *callers, unsigned index)
         return true;
     bool whole = got > 0 && !caller->answered;
     if (whole) {
-        mirror_requested(stream);
+        mirror_requested(stream, 0);
         caller->answered = mirror_hold(stream) && mirror_respond(stream, caller->socket);
     }
     if (!whole || !caller->answered)

@@ -26,7 +26,7 @@ struct ask {
     uint64_t open_ns, close_ns; /* the window; a request counts if it is due or sent in it */
     uint64_t from_ns, until_ns; /* the window's first request; its last answer or time-out */
     uint64_t sent, losses;      /* requests of the window; sent = answered + losses */
-    uint64_t last_ns;           /* the last answer of the window; 0: none */
+    uint64_t last_ns, heard;    /* the last answer in the window, 0: none; and how many came */
     struct gaps gaps;           /* times without an answer */
     uint64_t late, duplicates, mismatched; /* answers, over the whole test */
     uint64_t reordered, highest;           /* answers after a later one; the last one's number */
@@ -47,12 +47,21 @@ static inline void round_trip_order(uint64_t sequence, uint64_t *highest, uint64
         *highest = sequence;
 }
 
+/* Times from when requests were due, by the asker's clock, to when they were received, by the
+ * mirror's: what the clocks differ by is in all of them. */
+struct way_there {
+    uint64_t count;
+    uint64_t first_ns;         /* of the first request; the others are differences from it */
+    int64_t sum_ns, fastest_ns, slowest_ns;
+};
+
 /* State of a mirror. */
 struct mirror {
     uint64_t received, answered;
     uint64_t reordered, highest; /* requests after a later one; the last one's number */
     uint64_t first_ns, last_ns; /* times of the first request and the last answer; 0: none */
     unsigned char *response;
+    struct way_there way;
     struct histogram stack; /* receive stamp of a request to send stamp of its answer */
     bool hardware;          /* the stamps are the network card's */
     uint32_t stamped;       /* datagrams sent since stamping began */

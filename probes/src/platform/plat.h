@@ -225,6 +225,10 @@ struct plat_interface_counts {
     uint64_t sent_bytes, received_bytes, sent_packets, received_packets;
 };
 bool plat_interface_counts(const char *name, struct plat_interface_counts *out);
+/* MTU of an interface now, in bytes; 0: unknown. */
+uint64_t plat_interface_mtu(const char *name);
+/* Whether the system offers to scale TCP's windows now (RFC 7323). False: unknown. */
+bool plat_window_scaling(bool *out);
 /* How often an interface lost or regained its carrier. False: unknown. */
 bool plat_carrier_changes(const char *name, uint64_t *out);
 /* CPUs to which the system distributes received packets of an interface: "0-3,8", or "none". */

@@ -59,6 +59,16 @@ TEST(the_way_to_ourselves_has_an_interface_that_counts)
         printf("  %s, %s\n", name,
                plat_interface_counts(name, &counts) ? "counted" : "not counted");
     CHECK(!plat_interface_counts("no such interface", &counts));
+    if (is_known)
+        printf("  MTU %llu\n", (unsigned long long)plat_interface_mtu(name));
+    CHECK(plat_interface_mtu("no such interface") == 0);
+}
+
+TEST(scaling_of_tcp_windows_is_on_or_off_or_not_known)
+{
+    bool before = false, after = false;
+    const bool is_known = plat_window_scaling(&before);
+    CHECK(plat_window_scaling(&after) == is_known && before == after);
 }
 
 TEST(an_interface_that_nobody_touches_keeps_its_carrier)
@@ -89,6 +99,7 @@ const struct unit_test contract_address_tests[] = {
     ENTRY(names_and_nonsense_are_no_addresses),
     ENTRY(the_way_to_ourselves_has_an_interface_that_counts),
     ENTRY(an_interface_that_nobody_touches_keeps_its_carrier),
+    ENTRY(scaling_of_tcp_windows_is_on_or_off_or_not_known),
     ENTRY(nobody_steers_what_comes_to_an_interface_that_is_not_there),
     {NULL, NULL},
 };

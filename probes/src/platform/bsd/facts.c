@@ -142,6 +142,18 @@ bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
     return true;
 }
 
+uint64_t plat_interface_mtu(const char *name)
+{
+    struct bsd_interface_counters counters;
+    return bsd_interface_counters(name, &counters) ? counters.mtu_bytes : 0;
+}
+
+bool plat_window_scaling(bool *out)
+{
+    (void)out;
+    return false;
+}
+
 static void route_address(struct json *out, const char *key, const struct sockaddr *address)
 {
     char text[PLAT_ADDRESS_TEXT];

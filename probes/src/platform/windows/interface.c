@@ -133,6 +133,19 @@ bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
     return true;
 }
 
+uint64_t plat_interface_mtu(const char *name)
+{
+    MIB_IF_ROW2 row;
+    NET_IFINDEX index;
+    return index_of_name(name, &index) && row_of_index(index, &row) ? row.Mtu : 0;
+}
+
+bool plat_window_scaling(bool *out)
+{
+    (void)out;
+    return false;
+}
+
 /* This option determines the interface only for sent packets; the local address does so for
  * received packets. */
 int plat_interface_set(plat_socket socket, const char *name)
