@@ -48,7 +48,7 @@ STOPS: Dial = {"just": (0.27, 0.33), "plain": (0.38, 0.46), "gross": (0.6, 0.7)}
 there."""
 
 BY_IPERF = Effect(measure=tools.tcp_small_buffers, tool="iperf3, TCP, buffers of 64 KB")
-WAITS = frozenset({"other-load", "dips/unexplained", "host-delay/process", "host-delay/hypervisor"})
+WAITS = frozenset({"other-load", "host-delay/process", "host-delay/hypervisor"})
 """Further findings that are true of a host whose test waits for a CPU in each tenth of a second."""
 LOST_HERE = frozenset({"loss-limit/socket", "loss/socket", "loss-limit/host"})
 

@@ -1,4 +1,4 @@
-"""Causes that single streams show: stops, dips, losses, buffers, and what interfaces state."""
+"""Causes that single streams show: stops, pauses, losses, buffers, and what interfaces state."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ ROWS = (
         experiment=LONG_UDP,
         plant=closed_at_times,
         dial={"gross": (25, 35)},
-        expected=("dips/unexplained",),
+        expected=("loss-limit/path", "loss/path", "path-pauses"),
         also=LOST | {"loss/socket", "interruption/final"},
     ),
     Cause(
@@ -95,7 +95,7 @@ ROWS = (
         plant=each_dropped,
         dial={"gross": (8000, 9000)},
         expected=("loss-recovery", "congestion"),
-        also=frozenset({"congestion", "sent-again", "dips/congestion", "buffer-limit/sender"}),
+        also=frozenset({"congestion", "sent-again", "buffer-limit/sender"}),
     ),
     Cause(
         name="sawtooth",
@@ -108,7 +108,7 @@ ROWS = (
         ),
         plant=short_queue,
         dial={"gross": (8, 12)},
-        expected=("dips/congestion", "congestion"),
+        expected=("congestion",),
         also=frozenset({"congestion", "sent-again", "loss-recovery"}),
     ),
     Cause(

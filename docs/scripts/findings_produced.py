@@ -81,7 +81,7 @@ def _recorded(rows: Rows) -> None:
 def _planted(rows: Rows) -> None:
     for cause, row in measured():
         for kind, count in row["kinds"].items():
-            if count["stated"] > count["wrong"]:
+            if kind in rows and count["stated"] > count["wrong"]:
                 causes = rows[kind].setdefault("planted", {})
                 stated, runs = causes.get(cause, (0, 0))
                 causes[cause] = [stated + count["stated"] - count["wrong"], runs + row["runs"]]

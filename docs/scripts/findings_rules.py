@@ -101,23 +101,30 @@ RULES: Mapping[str, tuple[str, str]] = {
         "one clear step, of at least {path_times.LONGER:%} and {path_times.LONGER_NS/1e6} ms, in "
         "the shortest round trips without their time on the wire; on each side they differ by at "
         "most {path_times.ALIKE:%} of it. `packets`: between cells that differ in one setting of "
-        "their packets. `trials`: between the trials of a cell. `times`: as `path-jitter`, and "
-        "less than {path_times.LITTLE:%} of the usual ones, or of the shortest "
-        "{path_times.NEARLY:%} of them, are farther than a sixth of their range from both its "
-        "ends; compared with the mean of the short ones. Over TCP streams as well, as for "
-        "`path-jitter`; trials that are longer by more than {path_times.AS_A_WHOLE} times of what "
-        "they vary do not vary",
+        "their packets. `trials`: between the trials of a cell. `times`: as `path-jitter`, but of "
+        "those usual round trips that are longer than the shortest one by more than a sixth of "
+        "their range, less than {path_times.LITTLE:%} are farther than that from the longest one "
+        "(or from that of the shortest {path_times.NEARLY:%}, if it is above a quarter of the "
+        "range); compared with the mean of the short ones. Over TCP streams as well, as for "
+        "`path-jitter`; trials that are longer by more than {path_times.AS_A_WHOLE} times (TCP: "
+        "{path_times.SMOOTHED}) of what they vary do not vary",
     ),
     "path-jitter": (
         ROUND_TRIPS,
         "in some trials, the usual round trips (without the longest, above the 95th percentile) "
         "take on average at least {path_times.LONGER:%} and {path_times.LONGER_NS/1e6} ms longer "
-        "than the shortest of the cell, one at a time; waits explain at most "
-        "{path_times.OF_HOSTS:%} of that. Also those of a TCP stream (samples of tcp_info) that "
-        "the memory of a socket held back for at least {path_times.HOLDS:%} of the window, so "
-        "that its own data form no queue: its ends waited for a CPU for at most "
-        "{stream_rules.WAITED:%} of the window, and its rate falls while round trips are long, by "
-        "at least {path_times.FOLLOWS:%} of what they are longer",
+        "than the shortest of the trial, one at a time ({path_times.PACED:%} with messages of "
+        "several segments that BBR paces); waits explain at most {path_times.OF_HOSTS:%} of that. "
+        "Late answers count as the time-out. The finding has the shortest of all cells with the "
+        "same hosts and message size, and the way: how much later than the fastest one requests "
+        "arrived, by both clocks, is less than {path_times.ONE_WAY:%} of that (the answers vary), "
+        "or more than {1-path_times.ONE_WAY:%} (the requests). Also those of a TCP stream "
+        "(samples of tcp_info) that the memory of sockets held back for at least "
+        "{path_times.HOLDS:%} of the window, so that its own data form no queue: its ends waited "
+        "for a CPU for at most {stream_rules.WAITED:%} of the window, and of its cell another "
+        "trial varies by at most {path_times.OTHERS:%} of that; or its rate is at most "
+        "{path_times.HALF:%} of the wire ceiling, and falls by at least {path_times.FOLLOWS:%} of "
+        "what round trips are longer, or they vary by more than a window of its own data takes",
     ),
     "trips": (
         ROUND_TRIPS,
@@ -299,7 +306,12 @@ RULES: Mapping[str, tuple[str, str]] = {
     "mtu-mismatch/stream": (
         DOUBTFUL,
         "in more than half of a cell's trials, the path MTU that the sender's system knows is "
-        "smaller than the MTU of the stated link",
+        "smaller than the MTU of the stated link; trials of `mtu-mismatch/changed` do not count",
+    ),
+    "mtu-mismatch/changed": (
+        DOUBTFUL,
+        "in some trials, the sender's interface had a smaller MTU, as the probe read it then, "
+        "than in other trials with this sender",
     ),
     "small-mss": (
         DOUBTFUL,
@@ -364,7 +376,9 @@ RULES: Mapping[str, tuple[str, str]] = {
         "in more than half of a cell's trials, a thread of the test at one end waited for a CPU "
         "for more than {stream_rules.STARVED:%} of the window, and no CPU quota throttled this "
         "end; or a hypervisor gave more than {stream_rules.STARVED:%} of the CPU time of one end "
-        "to other machines. The limit of these trials is not known (or is `pacing`)",
+        "to other machines. The limit of these trials is not known (or is `pacing`), they show no "
+        "`path-pauses` or `two-rates`, and neither stopped data nor short stops of the sender's "
+        "process explain half of the missing throughput",
     ),
     "power-saving": (
         DOUBTFUL,
@@ -487,21 +501,22 @@ RULES: Mapping[str, tuple[str, str]] = {
         "quartile of the times with data), at least one of them with less than "
         "{uneven.STOPPED:%}. The times have at least {uneven.USUAL_CALLS} usual receive calls, "
         "and over TCP two round trips; there are at least {arrivals.LEAST_GROUPS}. Waits and "
-        "stops of the hosts explain at most {uneven.OF_HOSTS:%} of that, and no end lacks a CPU "
-        "for more than {stream_rules.STARVED:%} of the window; TCP sent nothing again (but "
-        "needlessly), other traffic takes less than {uneven.LOWER:%} of the link, UDP lost at "
-        "most {uneven.OF_HOSTS:%} of what is missing, and data did not stop",
+        "stops of the hosts explain at most {uneven.OF_WAITS:%} of that; TCP sent nothing again "
+        "(but needlessly), other traffic takes less than {uneven.LOWER:%} of the link, UDP lost "
+        "at most {uneven.OF_HOSTS:%} of what is missing, and data did not stop",
     ),
     "two-rates": (
         OVER_TIME,
-        "no `path-pauses`; in a UDP trial, the received bytes have two levels, apart by at least "
-        "{uneven.LOWER:%} of the higher one, {uneven.STEP_CALLS} receive calls, and "
-        "{uneven.APART} standard deviations of what random loss of as many messages would leave, "
-        "in times of at most {uneven.FINEST:%} of the window. At least {uneven.OFTEN:%} of the "
-        "times are near each level, and at most {uneven.BETWEEN:%} in the middle third between "
-        "both. The hosts explain at most {uneven.OF_HOSTS:%} of the loss of rate, as for "
-        "`path-pauses`. If more is lost, the rates of at least {uneven.INNER} times within slower "
-        "ones vary by at most {arrivals.EVEN:%} of the variance after random loss",
+        "no `path-pauses`; in a UDP trial, unless {stream_limits.OFFERED:%} of an offered rate "
+        "arrived, the received bytes have two levels, apart by at least {uneven.LOWER:%} of the "
+        "higher one, {uneven.STEP_CALLS} receive calls, and {uneven.APART} standard deviations of "
+        "what random loss of as many messages would leave, in times of at most {uneven.FINEST:%} "
+        "of the window. At least {uneven.OFTEN:%} of the times are near each level, and at most "
+        "{uneven.BETWEEN:%} in the middle third between both. The hosts explain at most "
+        "{uneven.OF_HOSTS:%} of the loss of rate, else as for `path-pauses`, and no end lacks a "
+        "CPU for more than {stream_rules.STARVED:%} of the window. If more is lost, the rates of "
+        "at least {uneven.INNER} times within slower ones vary by at most {arrivals.EVEN:%} of "
+        "the variance after random loss",
     ),
     "way-back": (
         LOST,

@@ -52,8 +52,9 @@ RULES: Mapping[str, tuple[str, str]] = {
         "an end waited for a CPU for more than {stream_rules.STARVED:%} of the window, and that "
         "cost throughput. At the sender: its thread was on a CPU or waited for one for at least "
         "{stream_rules.ON_CPU:%} of the window, or the share of time without a CPU is at least "
-        "half of the missing throughput. At the receiver: its thread was never idle in this way; "
-        "or its queue was full (`cpu-bound/receiver`); or its socket dropped at least half of the "
+        "half of the missing throughput (over UDP {stream_rules.SENDS:%}, and stops of its "
+        "process did not take more). At the receiver: its thread was never idle in this way; or "
+        "its queue was full (`cpu-bound/receiver`); or its socket dropped at least half of the "
         "lost messages, or its window was closed for at least half of the time, and the wait is "
         "large enough. If no other rule holds, a wait of at least half of the missing throughput "
         "is enough, over TCP with a closed window or a full queue of that share, where recorded. "
@@ -61,7 +62,8 @@ RULES: Mapping[str, tuple[str, str]] = {
         "(`nr_throttled` of Linux control groups). `programs`: a thread was ready to run but had "
         "no CPU for more than {stream_rules.STARVED:%} of the window. `steal`: a hypervisor gave "
         "more than {stream_rules.STARVED:%} of the host's CPU time to other machines, and a "
-        "thread waited for at most three times this share (a longer wait is due to other programs)",
+        "thread waited for at most three times this share (a longer wait is due to other "
+        "programs)",
     ),
     "unscaled-window": (
         BOTTLENECK,
@@ -69,7 +71,7 @@ RULES: Mapping[str, tuple[str, str]] = {
         "most {distance.UNSCALED_BYTES} bytes (RFC 7323, section 2); and one window per shortest "
         "round trip is the throughput within a factor of {stream_rules.WINDOW_FITS}, or "
         "`buffer-limit/receiver` holds. The host is named if window scaling is off on one host "
-        "only (fact `tcp_window_scaling`)",
+        "only, as the probe read it in this trial, or by the fact `tcp_window_scaling`",
     ),
     "buffer-limit": (
         BOTTLENECK,
@@ -104,10 +106,10 @@ RULES: Mapping[str, tuple[str, str]] = {
     ),
     "congestion": (
         BOTTLENECK,
-        "the one TCP stream lost segments (sent them again, and not needlessly), and for at least "
-        "half of the window neither the receive window nor the send buffer held it back (by "
-        "TCP_INFO). Not stated if the probable other traffic is at least half of the missing "
-        "throughput",
+        "the one TCP stream lost more than {stream_rules.UNREPORTED:%} of the segments that it "
+        "sent again (the others were needless), and for at least half of the window neither the "
+        "receive window nor the send buffer held it back (by TCP_INFO). Not stated if the "
+        "probable other traffic is at least half of the missing throughput",
     ),
     "packet-rate": (
         BOTTLENECK,
@@ -157,17 +159,22 @@ RULES: Mapping[str, tuple[str, str]] = {
         "bytes on the wire, over at least three wire ceilings that differ by at least "
         "{link_limits.APART:%}, and the medians differ at least three times as much in bytes of "
         "frames or IP packets. `shaper`: the other way round. `either`: the records do not show "
-        "which bytes count; at least three trials have one share of the wire ceiling within "
-        "{link_limits.SAME:%} (one may be {2*link_limits.SAME:%} lower if its time without a CPU "
-        "explains it twice; of more than three trials of one column, three must have it, and "
-        "waits explain all that others miss), and with fewer than three ceilings no stream is "
-        "below it without a known reason. `half-duplex`: as `either`, and with the "
-        "acknowledgements that come back the data take the whole link, within "
-        "{2*link_limits.SAME:%}. Not stated with data both ways. If the streams as a whole have "
-        "no such rate, those with one value of one setting may have one (protocol, IP version, "
-        "DSCP, message size, source port), in at least two cells, all of which have it; each "
-        "other value then has a stream that is faster by more than {link_limits.PASSES:%}; or the "
-        "same trials of all cells have one, if in each cell another trial is so much faster",
+        "which bytes count, and a stream has evidence of its limit, or its data arrive evenly and "
+        "the memory of sockets held it back for at most {stream_rules.WAITED:%} of the window; at "
+        "least three trials have one share of the wire ceiling within {link_limits.SAME:%} (one "
+        "may be {2*link_limits.SAME:%} lower if its time without a CPU explains it twice; of more "
+        "than three trials of one column, three must have it, and waits explain all that others "
+        "miss), and with fewer than three ceilings no stream is below it without a known reason. "
+        "`half-duplex`: as `either`, and with the acknowledgements that come back the data take "
+        "the whole link, within {2*link_limits.SAME:%}. Not stated with data both ways; streams "
+        "of which short stops of the sender's process explain half of the missing throughput do "
+        "not count. If the streams as a whole have no such rate, those with one value of one "
+        "setting may have one (protocol, IP version, DSCP, message size, source port), in at "
+        "least two cells, all of which have it; each other value then has a stream that is faster "
+        "by more than {link_limits.PASSES:%}; or the same trials of all cells have one, if in "
+        "each cell another trial is so much faster. If there is none, that at which senders over "
+        "UDP sent counts, where messages were lost on the path, and the sender neither ran, "
+        "waited for a CPU nor was stopped for at least {link_limits.HELD:%} of the window",
     ),
     "mesh-limit": (
         MESH,
@@ -216,17 +223,6 @@ RULES: Mapping[str, tuple[str, str]] = {
         "test, p under {over_time.BY_CHANCE}). In the first block, the median over all cells of "
         "the difference from this median is more than {over_time.FIRST_CHANGE:%}, and more than "
         "{over_time.FIRST_ALONE} times as large as in any later block",
-    ),
-    "dips": (
-        OVER_TIME,
-        "in more than half of a cell's trials, the throughput has a period by the autocorrelation "
-        "of at least {stats.trends.LEAST_VALUES} intervals (Box and Jenkins, Time Series "
-        "Analysis, 1970), between {stats.trends.LEAST_PERIOD} intervals and a quarter of the "
-        "window. The median dip is deeper than {over_time.DEEP:%} of the median rate, than "
-        "{over_time.GRAINS} times the largest receive call, and if paced than "
-        "{over_time.MESSAGES} messages (or bursts of them) of all streams. Trials with pauses "
-        "(see `path-pauses`) or `two-rates` are left out. `congestion`: TCP sent segments again "
-        "in each of these trials",
     ),
 }
 """Kind, with or without its value → heading and rule (with its source in brackets)."""

@@ -37,6 +37,9 @@ warning("mtu-mismatch/stream",
     _("the path carries packets of {path_mtu_bytes} bytes, but the matrix states an MTU of "
         "{link_mtu_bytes}"), rule="validity:doubts", figures=("path_mtu_bytes", "link_mtu_bytes"),
     advice=_("state the MTU that the path has, or set it"))
+warning("mtu-mismatch/changed", _("the sender’s interface had an MTU of {own_mtu_bytes} bytes "
+        "then, and more in other trials"), figures=("own_mtu_bytes", "shorter_share"), rank=4,
+    advice=_("something set the MTU while the run measured: find out what, then measure again"))
 note("small-mss", _("TCP’s segments have at most {small_mss_bytes}, although the system knows a "
         "path MTU of {path_mtu_bytes} bytes: the other end announces it, a device clamps the MSS, "
         "or longer packets vanish"), figures=("small_mss_bytes", "path_mtu_bytes", "shorter_share"),

@@ -62,9 +62,9 @@ _KINDS: Mapping[str, str] = {
     " rate": "off-rate/held other-traffic",
     "path rate": "rate-limit/either rate-limit/half-duplex mesh-limit/pair mesh-limit/mesh "
         "two-rates delivery/marked",
-    "host rate": "mesh-limit/host", "path rate periodic": "dips/congestion",
+    "host rate": "mesh-limit/host",
     " rate onset": "trend/proved",
-    " rate trials": "first-trial-slower", " jitter": "rtt-outliers",
+    " rate trials": "first-trial-slower", " jitter": "rtt-outliers path-jitter",
     "path corruption": "loss-limit/damaged loss/damaged trips/damaged-there",
     "path order": "delivery/reordered delivery/overtaken trips/overtaken-there",
     "path-back drops": "trips/lost-back way-back/lost",
@@ -72,11 +72,11 @@ _KINDS: Mapping[str, str] = {
     "path-back corruption": "way-back/damaged trips/damaged-back",
     "path-back order": "trips/overtaken-back way-back/overtaken",
     "path copies": "delivery/copied delivery/again trips/copied-there", " length": "small-mss",
-    "path jitter": "path-jitter", "path pause": "path-pauses",
+    "path pause": "path-pauses",
     "path delay trials": "longer-path/trials",
     "path delay": "longer-path/packets longer-path/times far-host "
         "queue-on-path queue-under-load/standing search-limit/queue",
-    "cable setting": "interface/mtus",
+    "cable setting": "interface/mtus mtu-mismatch/changed",
     "path length": "clamped-mss no-result/mtu mtu-mismatch/stream mtu-mismatch/black-hole "
         "mtu-mismatch/reported",
     " pause": "interruption/final host-delay/process", " pause trials": "interruption/earlier",

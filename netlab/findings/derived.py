@@ -121,8 +121,8 @@ class StreamSample(DerivedFigures):
     imported: bool
     """Whether the figures come from a document. Values that the document does not print are not
     known."""
-    unscaled_at: str = ""
-    """The end's host on which the scaling of TCP's windows is off, if it is only one."""
+    unscaled_hosts: frozenset[str] = frozenset()
+    """The hosts on which the scaling of TCP's windows is off, by their facts."""
 
     calls = Recorded(WHOLE, "sender_sent_messages_window")
     """Send calls in the sender's window, of all streams."""
@@ -416,6 +416,14 @@ class StreamSample(DerivedFigures):
         options = self.measured.text("sender_tcp_end_options") or "wscale"
         return "wscale" not in options
 
+    @property
+    def unscaled_at(self) -> str:
+        """The end's host on which scaling is off, in this trial or by its facts, if it is one."""
+        told = {end.host: end.measured.whole("tcp_window_scaling") for end in self.ends}
+        is_told = None not in told.values()
+        off = [host for host in told if not told[host]] if is_told else self.unscaled_hosts
+        return min(off) if len(off) == 1 else ""
+
     @cached_property
     def tcp_series(self) -> TcpSeries | None:
         """Samples of the sender's tcp_info over its window."""
@@ -438,8 +446,12 @@ class StreamSample(DerivedFigures):
 
     @property
     def flowing_bit_per_s(self) -> float:
-        """The plateau if it is clearly above the throughput; otherwise the throughput."""
-        return self.throughput_bit_per_s / (1 - self.plateau_gap_share)
+        """The plateau if it is clearly above a throughput that is not even; else the throughput."""
+        return (
+            self.throughput_bit_per_s
+            if self.is_even
+            else self.throughput_bit_per_s / (1 - self.plateau_gap_share)
+        )
 
     # ---- losses and drops ------------------------------------------------------------------------
 
@@ -615,9 +627,12 @@ class StreamSample(DerivedFigures):
 
     @property
     def shorter_share(self) -> float | None:
-        """By what share these segments are shorter than those that the path carries."""
+        """By what share these segments are shorter than those that the path carries; else by what
+        share the interface's packets are shorter than those of the stated link.
+        """
         if self.small_mss_bytes is None or self.path_mtu_bytes is None:
-            return None
+            own, link = self.sender.mtu_bytes, self.link_mtu_bytes
+            return max(0.0, 1 - own / link) if own and link else None
         stamps = self.measured.tcp_timestamps is not False
         version = ip_version_of(self.record.settings)
         longest = mss_of(self.path_mtu_bytes, ip_version=version, timestamps=stamps)
@@ -679,7 +694,7 @@ def samples(run: Run) -> tuple[StreamSample, ...]:
                         throughput_bit_per_s=throughput,
                         same_host=record.same_host,
                         imported=run.plan.source is not None,
-                        unscaled_at=min(unscaled) if len(unscaled) == 1 else "",
+                        unscaled_hosts=unscaled,
                     )
                 )
     return tuple(made)

@@ -257,12 +257,3 @@ note("first-trial-slower", _("{what} of the first trials: {change_share} compare
         "ones, slower in {slower_cells} of {counted_cells} (n = {blocks} trials each)"),
     rule="over_time:first_trials", rank=74,
     advice=_("leave the first trial out of the means, or set a `warm_up` before each trial"))
-warning("dips", rule="over_time:dips",
-    values={
-        "unexplained": value(_("the rate dips by {depth_share} once every {period_ns}"), rank=13,
-            advice=_("look for something with this period: a timer, a CPU quota, a scan, other "
-                "traffic")),
-        "congestion": value(_("the rate dips by {depth_share} once every {period_ns}, and TCP sent "
-                "{resent_segments} again: this is TCP’s congestion control"),
-            severity="note", rank=74, advice=_("TCP probes the rate of the path this way: check "
-                "the queue before the slowest link"))})

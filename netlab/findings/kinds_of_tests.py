@@ -63,8 +63,12 @@ note("longer-path", rule="path_times:path_times", rank=65,
         "times": value(_("{what} take {longer_trip_ns} on average, and {other_trip_ns} at least, "
                 "with little between: the path is longer some of the time"))},
     advice=_("look for a detour, or for a queue that others fill"))
-note("path-jitter", _("{what} take {longer_trip_ns} on average, and {other_trip_ns} at least: the "
-        "time on the path varies"), rank=66,
+note("path-jitter", _("{what} take {longer_trip_ns} on average, and {other_trip_ns} at least: "
+        "requests arrive {requests_later_ns} later on average than the fastest one"),
+    _("{what} take {longer_trip_ns} on average, and {other_trip_ns} at least: answers arrive "
+        "{answers_later_ns} later on average than the fastest one"),
+    _("{what} take {longer_trip_ns} on average, and {other_trip_ns} at least: the time on the path "
+        "varies"), rank=66,
     advice=_("look for a queue that others fill, or for a radio link on the path"))
 note("trips", rule="path_times:odd_trips", rank=64,
     values={

@@ -38,6 +38,10 @@ a limit."""
 TCP_BELOW = 0.03
 """Share by which TCP may be below UDP at the same limit: it has to find the rate."""
 
+HELD = 0.1
+"""Minimum share of the time in which a held sender neither runs nor waits for a CPU nor is stopped.
+"""
+
 LEAST_TRIALS, LEAST_AT = 3, 2
 """Minimum number of trials at one rate, so that chance is ruled out; and how many of them must be
 at the rate itself. The others may be up to 1 % below it, if their share of time without a CPU was
@@ -249,7 +253,8 @@ def link_limits(judged_streams: Iterable[JudgedStream]) -> tuple[LinkLimit, ...]
             pairings.setdefault(way[0], []).append(stopped_way)
         else:
             of_some = _some_packets(streams) or _some_trials(streams)
-            some_packets += [(each,) for each in of_some]
+            before_losses = () if of_some else filter(None, [_one_way(_as_sent(streams))])
+            some_packets += [(each,) for each in (*of_some, *before_losses)]
     link_limits = []
     every = [alike for stopped_ways in pairings.values() for alike in _alike(stopped_ways)]
     for alike in [*every, *some_packets]:
@@ -259,9 +264,31 @@ def link_limits(judged_streams: Iterable[JudgedStream]) -> tuple[LinkLimit, ...]
     return tuple(link_limits)
 
 
+def _as_sent(all_streams: Sequence[JudgedStream]) -> Sequence[JudgedStream]:
+    """Those streams over UDP that lost messages on the path, as if they had not, whose sender slept
+    though it had more to send: a limit before that place holds it back.
+    """
+    lossy = [stream.sample for stream in all_streams if stream.kind in _LOSSY]
+    return [
+        stream_limits.judged(
+            stream_limits.lost_only(sample, None).but(throughput_bit_per_s=sample.sent_bit_per_s)
+        )
+        for sample in lossy
+        if sample.protocol == "UDP" and sample.losses.sent and sample.sent_bit_per_s
+        for sender in [sample.sender]
+        for slept in [1 - sender.waited_share - sender.stalled_share - (sender.thread_share or 1)]
+        if slept >= HELD
+    ]
+
+
 def _one_way(all_streams: Sequence[JudgedStream]) -> _StoppedWay | None:
     """The rate that limits the streams of one direction; ``None`` if they show no such rate."""
-    unpaced = [stream for stream in all_streams if not stream.sample.offers_less]
+    # What the sender's stops cost is no limit of a link, though it may cost all trials as much.
+    unpaced = [
+        stream
+        for stream in all_streams
+        if not stream.sample.offers_less and not stream_limits.lost_to_pauses(stream.sample)
+    ]
     quiet = [stream for stream in unpaced if _is_open(stream)]
     lossy = [stream for stream in unpaced if stream.kind in _LOSSY]
     for pool in ([*quiet, *lossy], quiet) if lossy else (quiet,):
@@ -397,8 +424,14 @@ def _fits(
             kind = Kind.RATE_LIMIT_LINK if best is Accounting.WIRE else Kind.RATE_LIMIT_SHAPER
             yield kind, best, several[best]
     wire = fits[Accounting.WIRE]
-    if wire is not None and any(stream.kind is not None for stream in wire.members):
+    if wire is not None and any(m.kind is not None or _is_free(m.sample) for m in wire.members):
         yield Kind.RATE_LIMIT_EITHER, Accounting.WIRE, wire
+
+
+def _is_free(sample: StreamSample) -> bool:
+    """Whether data arrived evenly, and no socket's memory held the first stream back."""
+    held = (sample.rwnd_limited_share or 0) + (sample.sndbuf_limited_share or 0)
+    return sample.is_even and held <= WAITED
 
 
 def _is_open(stream: JudgedStream) -> bool:

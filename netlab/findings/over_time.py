@@ -12,18 +12,16 @@ from operator import itemgetter
 
 from netlab.ethernet import Link
 from netlab.findings.claims import PLACE
-from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
 from netlab.findings.rates import ceiling_of, offered_bit_per_s
 from netlab.findings.series import Series
 from netlab.findings.stream_end import WINDOW_NS
 from netlab.findings.stream_limits import FILLED, OFFERED
 from netlab.findings.stream_rules import STARVED
-from netlab.findings.uneven import pauses_of, stepped
 from netlab.messages import Message, _
 from netlab.results.run import Run
 from netlab.stats import mean, median, trends
-from netlab.trial.interruptions import Cause, Interruption, interruptions, least_ns
+from netlab.trial.interruptions import HALF, Cause, Interruption, interruptions, least_ns
 from netlab.trial.record import FLOWS, Record, Status, as_number, by_cell, grouped, utc_of
 
 UNKNOWN = _("the record does not show what stopped the data")
@@ -133,7 +131,10 @@ def _finding(
     if stop.cause is not None:
         cause = CAUSES.get((stop.cause, stop.end)) or CAUSES[stop.cause, ""]
     elif all(it.cause is None and _ends_ran(attempt, it) for attempt, it in attempts):
-        cause, where = _OF_PATH, {PLACE: "path"}
+        # Requests that arrived in time were not stopped, but their answers were.
+        later = [attempt.number("server_later_max_ns") for attempt, _stop in attempts]
+        is_back = all(ns is not None and ns < HALF * stop.stopped_ns for ns in later)
+        cause, where = _OF_PATH, {PLACE: "path-back" if is_back else "path"}
     words = {"cause": cause, **where, **in_trials(trials, len(all_attempts[record.cell]))}
     return finding(kind, group_of(record, stop.flow), (record.cell,), figures, words)
 
@@ -507,60 +508,3 @@ def _residuals(table: BlockTable) -> list[list[float]]:
 def _medians(residuals: list[list[float]]) -> list[float]:
     """The median of each block over the cells."""
     return [median(block) for block in zip(*residuals, strict=True)]
-
-
-DEEP = 0.05
-"""Minimum depth of a dip, as a share of the usual rate."""
-GRAINS, MESSAGES = 3.0, 1.5
-"""Minimum depth of a dip in multiples of the bytes of the largest receive call; in a paced stream,
-also of one burst of messages of all its streams. Data arrive in such portions, and intervals may
-have one portion more or less with a period: the beat of the two times."""
-
-
-def dips(samples: Iterable[StreamSample], *, imported: bool) -> Iterator[Finding]:
-    """One finding per cell and flow, if more than half of the trials have dips. Its figures are
-    those of the trial with the median depth. Pauses, and two rates, are no dips.
-    """
-    streams = () if imported else samples
-    flows = grouped(streams, lambda sample: (sample.cell, sample.measured.prefix))
-    for (_cell, prefix), of_cell in flows.items():
-        whole = [s.record for s in of_cell if not pauses_of(s)[0] and stepped(s) is None]
-        timed = [r for r in whole if r.number(f"{prefix}receiver_interval_ns")]
-        timed = [r for r in timed if r.series(f"{prefix}receiver_interval_bytes")]
-        dipping = [(record, dip) for record in timed if (dip := _dips_of(record, prefix))]
-        if 2 * len(dipping) <= len(timed):
-            continue
-        by_depth = sorted(dipping, key=lambda trial: trial[1].depth_share)
-        middle, dip = by_depth[len(dipping) // 2]
-        interval_ns = middle.number(f"{prefix}receiver_interval_ns") or 0.0
-        again = [record.flow(prefix).grown("sender", "total_retrans") for record, _ in dipping]
-        known_again = [segments for segments in again if segments is not None]
-        figures = {
-            "period_ns": dip.period * interval_ns,
-            "depth_share": dip.depth_share,
-            "interval_ns": interval_ns,
-            "trials": len(dipping),
-            "of_trials": len(timed),
-            "retransmissions": median(known_again) if known_again else None,
-        }
-        # A trial without known or without any retransmissions is no sign of congestion.
-        kind = Kind.DIPS_CONGESTION if all(again) else Kind.DIPS_UNEXPLAINED
-        group, words = group_of(middle, prefix), in_trials(len(dipping), len(timed))
-        keys = tuple(record.key for record, _ in dipping)
-        yield finding(kind, group, (middle.cell,), figures, words, keys)
-
-
-def _dips_of(record: Record, prefix: str) -> trends.PeriodicDips | None:
-    """The dips of one trial that are deeper than the portions in which its data come."""
-    # The last interval, which has another length, is left out.
-    values = [float(each) for each in record.series(f"{prefix}receiver_interval_bytes")[:-1]]
-    largest = record.number(f"{prefix}receiver_largest_receive_bytes")
-    found = trends.periodic_dips(values)
-    if found is None or largest is None:
-        return None
-    grain_bytes = GRAINS * largest
-    if _offered_bit_per_s(record) is not None:
-        burst = max(1.0, record.number(f"{prefix}sender_largest_burst") or 0.0)
-        streams = as_number(record.settings.get("streams")) or 1.0
-        grain_bytes = max(grain_bytes, MESSAGES * burst * streams * (record.message_bytes or 0))
-    return found if found.depth_share > max(DEEP, grain_bytes / median(values)) else None

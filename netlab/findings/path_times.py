@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 from statistics import fmean, median
 
 from netlab.ethernet import Link
-from netlab.findings.claims import SELECTS
+from netlab.findings.claims import PLACE, SELECTS
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, conditions_of, of_trials
 from netlab.findings.kind import KINDS, kinds_named
@@ -18,11 +18,14 @@ from netlab.findings.series import Series
 from netlab.findings.stream_rules import WAITED
 from netlab.results.tcp_series import TcpSeries
 from netlab.stats.histogram import middle_of
-from netlab.trial.record import Value, grouped
+from netlab.trial.record import Value, as_number, grouped
 
 LONGER, LONGER_NS = 0.03, 300_000.0
 """Minimum time by which a path is longer, or varies, as a share of the round trip and in ns: hosts
 add tens of microseconds."""
+
+PACED = 0.08
+"""Minimum time as a share of the round trip where TCP paces the segments of a message (BBR)."""
 
 ALIKE = 0.5
 """Round trips of longer paths, and of the others, differ among each other by at most this share of
@@ -35,21 +38,32 @@ interrupts make few ones long."""
 NEARLY = 0.9
 """Share of the usual round trips, the longest of which may be that of a path longer at times."""
 
-LITTLE = 0.15
-"""Maximum share of the usual round trips that are neither near the shortest nor near the longest
-(within a sixth of the range), for a path that is longer at times; evenly spread ones have two
-thirds there."""
+LITTLE = 0.35
+"""Maximum share of those of the usual round trips that are not near the shortest one (within a
+sixth of the range) which are not near the longest one either, for a path that is longer at times;
+evenly spread ones have four fifths there."""
 
-AS_A_WHOLE = 2.0
+AS_A_WHOLE, SMOOTHED = 2.0, 4.0
 """Trials with a longer path are longer than the others by more than this multiple of what they vary
-themselves."""
+themselves; the second value is that of the times that TCP states, which are smoothed."""
+
+OTHERS = 1 / 3
+"""The round trips of a stream vary more than its own data make them if those of another trial vary
+by at most this share of it."""
+
+ONE_WAY = 0.25
+"""Maximum share of the additional time on the one way, for a path that varies on the other."""
+
+DRIFT = 1e-4
+"""Maximum drift of two clocks, as a share of the time."""
 
 OF_HOSTS = 0.25
 """Maximum share of the additional time in which the ends waited for a CPU."""
 
-HOLDS, FOLLOWS = 0.5, 0.5
+HOLDS, FOLLOWS, HALF = 0.45, 0.5, 0.5
 """Minimum share of the time in which a socket's memory held TCP back, so that its own data form no
-queue; and minimum part of the change of the round trips by which its rate changes with them."""
+queue; minimum part of the change of the round trips by which its rate changes with them; and share
+of the wire ceiling up to which either that, or a range above that of a whole window, shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +81,13 @@ class _Timed:
     """The shortest round trip."""
     bare_ns: float
     """This without its time on the wire."""
+    later_share: float | None
+    """Share of the time by which round trips took longer than the shortest one, on average, that
+    requests took longer on their way than the fastest one; ``None``: not known."""
     spread: tuple[float, float, float] | None
     """Mean of the usual round trips and the shortest one, in ns (or the mean of the short ones, if
-    all are short or long), and the share of them that is neither; ``None``: they differ too little.
-    """
+    all are short or long), and the share of the longer ones that vary; ``None``: they differ too
+    little."""
 
 
 def path_times(
@@ -81,7 +98,13 @@ def path_times(
     """
     every = [*_of_trips(series, link), *_of_streams(samples)]
     of_cells = grouped(every, lambda trial: trial.cell)
-    found = {cell: varying for cell, own in of_cells.items() if (varying := _varying(own))}
+    # Few varying times hardly have a short one, so it is that of all cells over the same path.
+    paths = grouped(every, _path_of)
+    found = {
+        cell: varying
+        for cell, own in of_cells.items()
+        if (varying := _varying(own, min(it.shortest_ns for it in paths[_path_of(own[0])])))
+    }
     # The shortest of varying times differ by chance.
     steady = [trial for trial in every if trial.cell not in found]
     # Another direction changes the hosts' parts, too; other lengths have other times on the wire.
@@ -97,6 +120,8 @@ def path_times(
 def _of_trips(series: Iterable[Series], link: Link | None) -> Iterator[_Timed]:
     for cell in trip_cells(series):
         for trial in cell.calm:
+            if trial.under_way > 1:
+                continue  # they wait for each other
             if (least := trial.number("rtt_min_ns")) is not None:
                 wire = floor_ns(trial, cell.test, link) if link else None
                 yield _Timed(
@@ -108,17 +133,29 @@ def _of_trips(series: Iterable[Series], link: Link | None) -> Iterator[_Timed]:
                     of_trials=len(cell.trials),
                     shortest_ns=least,
                     bare_ns=least - (wire or 0.0),
+                    later_share=_later_share(trial, least),
                     spread=_spread_of_trips(trial, wire or 0.0),
                 )
+
+
+def _later_share(trial: TripTrial, least_ns: float) -> float | None:
+    """``None``, too, if the drift of two clocks may be as long."""
+    later_ns, mean_ns = trial.number("server_later_mean_ns"), trial.mean_ns
+    drift_ns = DRIFT * (trial.number("elapsed_ns") or 0.0) / 2
+    if later_ns is None or mean_ns is None or drift_ns > ONE_WAY * (mean_ns - least_ns):
+        return None
+    return later_ns / (mean_ns - least_ns)
 
 
 def _of_streams(samples: Iterable[StreamSample]) -> Iterator[_Timed]:
     """Streams whose TCP waited for the memory of a socket: their round trips are the path's."""
     for cell, trials in grouped(samples, lambda sample: sample.cell).items():
+        ranges = [_range_us(it.tcp_series.rtt_us) for it in trials if it.tcp_series]
         for sample in trials:
             series = sample.tcp_series
-            held = max(sample.rwnd_limited_share or 0, sample.sndbuf_limited_share or 0)
-            if series is None or not series.rtt_us or held < HOLDS or sample.flow:
+            held = (sample.rwnd_limited_share or 0) + (sample.sndbuf_limited_share or 0)
+            has_waited = any(end.waited_share > WAITED for end in sample.ends)
+            if series is None or not series.rtt_us or held < HOLDS or has_waited or sample.flow:
                 continue
             yield _Timed(
                 cell=cell,
@@ -129,7 +166,8 @@ def _of_streams(samples: Iterable[StreamSample]) -> Iterator[_Timed]:
                 of_trials=len(trials),
                 shortest_ns=1e3 * min(series.rtt_us),
                 bare_ns=1e3 * min(series.rtt_us),
-                spread=_spread_of_stream(sample, series),
+                later_share=None,
+                spread=_spread_of_stream(sample, series, min(ranges)),
             )
 
 
@@ -179,36 +217,69 @@ def _finding(kind: Kind, trials: Sequence[_Timed], trip_ns: float, than_ns: floa
         "change_share": 1 - than_ns / trip_ns,
     }
     keys, first = sorted(trial.key for trial in trials), trials[0]
-    words = {"what": WHAT.get(first.test, WHAT["round_trip"])}
+    words: dict[str, str] = {"what": WHAT.get(first.test, WHAT["round_trip"])}
+    later = [trial.later_share for trial in trials if trial.later_share is not None]
+    if kind is Kind.PATH_JITTER:
+        words[PLACE] = "path"
+    if kind is Kind.PATH_JITTER and later:
+        there, more_ns = fmean(later), trip_ns - than_ns
+        if there < ONE_WAY:
+            figures["answers_later_ns"] = (1 - there) * more_ns
+            words[PLACE] = "path-back"
+        elif there > 1 - ONE_WAY:
+            figures["requests_later_ns"] = there * more_ns
     return of_trials(kind, first.group, keys, first.of_trials, figures, words)
 
 
-def _varying(trials: Sequence[_Timed]) -> Finding | None:
-    """Usual round trips take more than the shortest one, which hosts and queues do not explain."""
+def _path_of(trial: _Timed) -> tuple[object, ...]:
+    """What decides about the shortest round trip of a trial, where its path does not vary."""
+    return trial.test, trial.group.pairing, trial.group.flow, trial.settings.get("message_bytes")
+
+
+def _varying(trials: Sequence[_Timed], least_ns: float) -> Finding | None:
+    """Usual round trips take more than the shortest one, which hosts and queues do not explain;
+    ``least_ns``: the shortest one of all cells over this path.
+    """
     varied = [(trial, trial.spread) for trial in trials if trial.spread]
     if not varied:
         return None
     means, leasts, between = (fmean(each) for each in zip(*(v[1] for v in varied), strict=True))
     others = [trial.shortest_ns for trial in trials if not trial.spread]
-    if others and leasts - min(others) > AS_A_WHOLE * (means - leasts):
+    as_a_whole = SMOOTHED if trials[0].test == "stream" else AS_A_WHOLE
+    if others and leasts - min(others) > as_a_whole * (means - leasts):
         return None  # these trials are longer as a whole
     kind = Kind.LONGER_PATH_TIMES if between < LITTLE else Kind.PATH_JITTER
-    # A path that varies in some trials only shows its shortest time in the others.
-    least = leasts if between < LITTLE else min(trial.shortest_ns for trial in trials)
+    least = leasts if between < LITTLE else least_ns
     return _finding(kind, [trial for trial, _spread in varied], means, least)
 
 
 def _spread_of_trips(trial: TripTrial, wire_ns: float) -> tuple[float, float, float] | None:
-    """A shaper may pass short bursts faster than the link's frames take (``wire_ns``)."""
+    """A shaper may pass short bursts faster than the link's frames take (``wire_ns``); late answers
+    take the time-out at least.
+    """
     times, waits = trial.histogram("rtt_histogram"), waiting(trial)
     least, most = trial.number("rtt_min_ns"), None if times is None else times.percentile(USUAL)
     if most is None and (longest := trial.number("rtt_max_ns")):
         most = round(longest)  # there are too few for this percentile
     if times is None or most is None or least is None or waits is None or trial.under_way > 1:
         return None
+    mss, settings = trial.number("mss_bytes"), trial.record.settings
+    size = trial.record.message_bytes or 0
+    is_paced = settings.get("congestion") == "bbr" and size > (mss or 0)
     middles = {middle_of(bucket, times.bits): n for bucket, n in times.counts.items()}
     usual = {float(ns): number for ns, number in middles.items() if ns <= most}
-    spread = _spread(usual, max(least, wire_ns))
+    late = round(trial.number("client_late_messages") or 0)
+    timed_out = {1e9 * (as_number(settings.get("timeout_s")) or 0.0): late} if late else {}
+    spread = _spread(usual | timed_out, max(least, wire_ns))
+    if spread and timed_out:
+        # An answer costs what was waited for those that came too late; if some came nearly as late
+        # and in time, these show how late they are.
+        mean, shortest, between = spread
+        is_near = max(timed_out) - least < (max(usual) - least) / ALIKE
+        between = _between(usual, least, max(usual)) if is_near else between
+        spread = mean * (1 + late / sum(usual.values())), shortest, between
+    if spread and is_paced and spread[0] - spread[1] < PACED * spread[0]:
+        return None
     is_of_host = spread and waits.each_ns > OF_HOSTS * (spread[0] - least)
     return None if is_of_host else spread
 
@@ -223,7 +294,8 @@ def _spread(usual: Mapping[float, int], least: float) -> tuple[float, float, flo
         return None
     places = accumulate(usual[ns] for ns in sorted(usual))
     nearly = next(ns for ns, at in zip(sorted(usual), places, strict=True) if at >= NEARLY * number)
-    between = min(_between(usual, least, most) for most in (max(usual), nearly))
+    longest = [most for most in (max(usual), nearly) if most - least >= (max(usual) - least) / 4]
+    between = min(_between(usual, least, most) for most in longest)
     if between >= LITTLE:
         return mean, least, between
     short = {ns: n for ns, n in usual.items() if ns - least <= (nearly - least) / 2}
@@ -231,22 +303,31 @@ def _spread(usual: Mapping[float, int], least: float) -> tuple[float, float, flo
 
 
 def _between(usual: Mapping[float, int], least: float, most: float) -> float:
-    """Share of the times up to ``most`` that are near neither the shortest nor the longest."""
+    """Share of the longer ones of the times up to ``most`` that are not near the longest."""
     sixth = (most - least) / 6
-    middle = sum(n for ns, n in usual.items() if sixth < ns - least < 5 * sixth)
-    return middle / sum(n for ns, n in usual.items() if ns <= most)
+    longer = {ns: n for ns, n in usual.items() if sixth < ns - least <= most - least}
+    return sum(n for ns, n in longer.items() if ns - least < 5 * sixth) / sum(longer.values())
 
 
-def _spread_of_stream(sample: StreamSample, series: TcpSeries) -> tuple[float, float, float] | None:
-    """Of the samples of TCP's state, if the rate is the lower the longer the round trips are."""
-    times = sorted(series.rtt_us)
-    usual = times[: max(1, round(USUAL * len(times)))]
+def _range_us(times_us: Sequence[int]) -> float:
+    usual = _usual_us(times_us)
+    return usual[-1] - usual[0] if usual else 0.0
+
+
+def _usual_us(times_us: Sequence[int]) -> Sequence[int]:
+    return sorted(times_us)[: max(1, round(USUAL * len(times_us)))]
+
+
+def _spread_of_stream(
+    sample: StreamSample, series: TcpSeries, least_us: float
+) -> tuple[float, float, float] | None:
+    """Of the samples of TCP's state, if the rate is the lower the longer the round trips are.
+
+    ``least_us``: the least range of the round trips of a trial of this cell.
+    """
+    times, usual = series.rtt_us, _usual_us(series.rtt_us)
     spread = _spread(Counter(1e3 * us for us in usual), 1e3 * usual[0])
-    if (
-        spread is None
-        or not series.delivered_bytes
-        or any(it.waited_share > WAITED for it in sample.ends)
-    ):
+    if spread is None or not series.delivered_bytes:
         return None
     middle_us = (usual[0] + usual[-1]) / 2
     rates: dict[bool, list[float]] = {False: [], True: []}
@@ -256,7 +337,12 @@ def _spread_of_stream(sample: StreamSample, series: TcpSeries) -> tuple[float, f
         rates[rtt_us > middle_us].append((after - before) / (until_us - from_us))
     short, long = (fmean(each) if each else 0.0 for each in rates.values())
     by_times = means[1] / means[0] - 1
-    return spread if long and short / long - 1 >= FOLLOWS * by_times else None
+    # A whole window of its own data may wait at once.
+    filled, range_us = sample.ceiling_share or 1.0, usual[-1] - usual[0]
+    is_longer = range_us > filled * fmean(usual)
+    follows = long and short / long - 1 >= FOLLOWS * by_times
+    is_of_path = filled <= HALF and (follows or is_longer)
+    return spread if is_of_path or least_us <= OTHERS * range_us else None
 
 
 LEAST_ODD, FEW_ODD = 0.01, 3

@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
-from netlab.trial.record import NUMBER, WHOLE, FlowValues, Recorded
+from netlab.trial.record import NUMBER, TEXT, WHOLE, FlowValues, Recorded
 
 WINDOW_NS = 200_000_000
 """Minimum window for shares of CPU time: kernels count CPU time in ticks of 1 to 16 ms."""
@@ -37,6 +37,9 @@ class StreamEnd(DerivedFigures):
     """Whether the end keeps its CPU busy while it waits, as a spinning receiver or a paced sender
     does."""
     window_ns = Recorded(WHOLE, "elapsed_ns")
+    interface = Recorded(TEXT, "interface")
+    mtu_bytes = Recorded(WHOLE, "interface_mtu_bytes")
+    """The MTU that this interface had in this trial."""
     thread_ns = Recorded(WHOLE, "thread_ns")
     """Time on a CPU of the test's busiest thread."""
     run_queue_delay_ns = Recorded(WHOLE, "run_queue_delay_ns")

@@ -177,7 +177,7 @@ def all_limits(first: Kind | None, sample: StreamSample) -> tuple[Kind | None, .
         own = "sending"
     for stage, limit in (("sending", None), ("receiving", Kind.LOSS_LIMIT_SOCKET)):
         if own not in (stage, "") and (_cost_at(stage, sample) or 0.0) >= LEAST_COST:
-            kind = judged(_lost_only(sample, limit)).kind
+            kind = judged(lost_only(sample, limit)).kind
             if kind is not None and stage_of(kind) == stage:
                 more.append(kind)
     if own not in ("path", "") and (_cost_at("path", sample) or 0.0) >= LEAST_COST:
@@ -185,7 +185,7 @@ def all_limits(first: Kind | None, sample: StreamSample) -> tuple[Kind | None, .
     return tuple(more) if more and own == "none" else (first, *more)
 
 
-def _lost_only(sample: StreamSample, limit: Kind | None) -> StreamSample:
+def lost_only(sample: StreamSample, limit: Kind | None) -> StreamSample:
     """The stream as if it had lost messages only in the places of this limit (``None``: none)."""
     losses, sent = sample.losses, sample.losses.sent or 0
     kept = sent * rules.lost_share_at(sample, limit) if limit else 0.0
@@ -414,6 +414,11 @@ def lost_to_stops(sample: StreamSample) -> bool:
     return stopped_share > 0 and stopped_share >= COSTS * sample.missing_share
 
 
+def lost_to_pauses(sample: StreamSample) -> bool:
+    """Whether short stops of the sender's process explain half of what is missing."""
+    return sample.sender.stalled_share >= max(rules.WAITED, COSTS * sample.missing_share)
+
+
 def is_above(sample: StreamSample) -> bool:
     """Whether throughput is above the wire ceiling by more than clocks and long calls explain."""
     ceiling = sample.highest_ceiling_bit_per_s
@@ -450,6 +455,7 @@ def is_all_known(sample: StreamSample) -> bool:
 FIGURES: Mapping[str, str] = {
     "send_room_share": "room_share",
     "thread_share": "sender.thread_share",
+    "own_mtu_bytes": "sender.mtu_bytes",
     "receiver_thread_share": "receiver.thread_share",
     **{
         f"{end}_{name}": f"{end}.{name}"

@@ -65,6 +65,9 @@ be missing: it was lost, or it came after the window."""
 COSTS = 0.5
 """A wait for a CPU is a limit if it cost at least this share of the gap between throughput and the
 ceiling."""
+SENDS = 0.75
+"""The same share where a host sends over UDP: a wait costs it no more than the time that it took.
+"""
 
 LOOKS, QUEUE_FULL = 8, 0.5
 """Minimum number of samples of a receive queue, or of the room in a socket, and the share of
@@ -125,9 +128,11 @@ def costs(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = N
     not wait (``None``: not known). If this median is lower still, the missing throughput is the
     difference to the median. If those trials were hardly faster, the waits cost nothing.
     """
-    if _as_fast_as(sample, best_bit_per_s):
+    is_flood = sample.protocol == "UDP" and end is sample.sender
+    stops_cost_more = is_flood and end.stalled_share > end.waited_share
+    if stops_cost_more or _as_fast_as(sample, best_bit_per_s):
         return False
-    return end.waited_share >= COSTS * _missing(sample, best_bit_per_s)
+    return end.waited_share >= (SENDS if is_flood else COSTS) * _missing(sample, best_bit_per_s)
 
 
 def takes(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = None) -> bool:
@@ -534,16 +539,17 @@ def send_buffer_limited(sample: StreamSample) -> bool:
 
 
 def congested(sample: StreamSample) -> bool:
-    """Whether the congestion window held TCP back, and segments were lost: sent again, and not
-    needlessly.
+    """Whether the congestion window held TCP back, and segments sent again had been lost.
 
-    False if other traffic probably used at least half of the missing throughput (``is_shared``).
+    False if other traffic probably used at least half of the missing throughput (``is_shared``),
+    and within one host, which has no path.
     """
     return (
         _one_stream(sample)
         and not is_shared(sample)
+        and not sample.same_host
         and (sample.cwnd_limited_share or 0) >= CLOSED
-        and lost_segments(sample) > 0
+        and lost_segments(sample) > UNREPORTED * (sample.tcp.retransmissions or 0)
     )
 
 

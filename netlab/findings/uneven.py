@@ -10,6 +10,7 @@ from statistics import fmean, median, pvariance
 from netlab.findings.arrivals import EVEN, LEAST_GROUPS
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Kind, of_trials
+from netlab.findings.stream_limits import OFFERED
 from netlab.findings.stream_rules import lost_segments, starved
 from netlab.trial.interruptions import interruptions
 from netlab.trial.record import grouped
@@ -21,8 +22,9 @@ less than the second one; the usual bytes are those of at least so many receive 
 LEAST_PAUSES, LEAST_PAUSED = 3, 0.02
 """Minimum number of pauses in the trials of a cell, and minimum share of their windows."""
 
-OF_HOSTS = 0.5
-"""Maximum part of pauses, or of a lower rate, that waits of the hosts may explain."""
+OF_HOSTS, OF_WAITS = 0.5, 0.75
+"""Maximum part of pauses, or of a lower rate, that lost messages or waits of the hosts may explain.
+The second value is that of waits in pauses."""
 
 LOWER, STEP_CALLS, APART, FINEST = 0.05, 2.5, 4.0, 0.04
 """Minimum step between two rates: as a share of the higher one, in receive calls, and in standard
@@ -73,7 +75,7 @@ def pauses_of(sample: StreamSample) -> tuple[int, float]:
     share = missing / max(1, len(groups))
     # What is held comes later; what was due in the pauses and never came was lost.
     is_lost = (sample.lost_share or 0.0) > OF_HOSTS * share
-    is_held = number and not is_lost and _hosts_ran(sample, share)
+    is_held = number and not is_lost and _hosts_ran(sample, OF_WAITS * share)
     return (number, share) if is_held else (0, 0.0)
 
 
@@ -84,6 +86,9 @@ def stepped(sample: StreamSample) -> float | None:
     arrivals = sample.arrivals
     if arrivals is None or sample.protocol != "UDP":
         return None
+    offered = sample.offered_bit_per_s
+    if offered is not None and sample.throughput_bit_per_s >= OFFERED * offered:
+        return None  # all arrived, in the portions in which it was sent
     lost = sample.lost_share or 0.0
     for number in range(1, max(1, int(FINEST * len(arrivals.each_bytes))) + 1):
         groups = arrivals.merged(number)
@@ -102,7 +107,9 @@ def _depth(sample: StreamSample, groups: Sequence[float], low: float, high: floa
     depth = 1 - median(slow) / median(fast)
     costs = depth * len(slow) / len(groups)
     is_two = between <= BETWEEN * len(groups) and LOWER <= depth < 1 - LOWER
-    if not is_two or len(fast) <= OFTEN * len(groups) or not _hosts_ran(sample, costs):
+    if any(map(starved, sample.ends)) or not _hosts_ran(sample, OF_HOSTS * costs):
+        return None
+    if not is_two or len(fast) <= OFTEN * len(groups):
         return None
     if (sample.lost_share or 0.0) <= OF_HOSTS * costs:
         return depth
@@ -137,13 +144,12 @@ def _high(values: Sequence[float]) -> float:
     return sorted(values)[int(0.8 * len(values))] if values else 0.0
 
 
-def _hosts_ran(sample: StreamSample, share: float) -> bool:
-    """Whether nothing else explains that this share is missing: waits and stops of the hosts, lost
-    segments, or other traffic on the link.
+def _hosts_ran(sample: StreamSample, least: float) -> bool:
+    """Whether nothing else explains what is missing: waits and stops of the hosts for more than a
+    share of the window, lost segments, or other traffic on the link.
     """
-    waits = [max(end.waited_share, end.stalled_share) for end in sample.ends]
-    if any(map(starved, sample.ends)) or sample.likely_others_share >= LOWER:
+    if sample.likely_others_share >= LOWER:
         return False
     stopped = any(stop.flow == sample.measured.prefix for stop in interruptions(sample.record))
     is_whole = not lost_segments(sample) and not stopped and not sample.same_host
-    return is_whole and max(waits) <= OF_HOSTS * share
+    return is_whole and all(max(e.waited_share, e.stalled_share) <= least for e in sample.ends)

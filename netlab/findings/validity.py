@@ -13,7 +13,14 @@ from netlab.findings.kind import kinds_named
 from netlab.findings.rates import step_of
 from netlab.findings.series import Point, Series
 from netlab.findings.stream_end import StreamEnd
-from netlab.findings.stream_limits import evidence, findings_of, is_marked, limit_of
+from netlab.findings.stream_limits import (
+    evidence,
+    findings_of,
+    is_marked,
+    limit_of,
+    lost_to_pauses,
+    lost_to_stops,
+)
 from netlab.findings.stream_rules import COVERED, robbed, starved, throttled
 from netlab.findings.traffic import LOOPBACK
 from netlab.results.run import Run
@@ -196,18 +203,53 @@ def doubts(
     samples: Iterable[StreamSample],
     notes: Iterable[Mapping[str, Any]] = (),
     changed: Collection[str] = (),
+    unsteady: Iterable[Finding] = (),
 ) -> tuple[Finding, ...]:
     """All doubts; ``notes`` are the facts of hosts, as in ``results.run.Run.facts``.
 
     ``changed``: names of facts that netlab changes during the run (``variants`` of the matrix).
-    Such changes raise no doubt.
+    Such changes raise no doubt. ``unsteady``: findings about trials whose path explains them.
     """
     streams = tuple(samples)
+    told = {key for finding in unsteady for key in finding.trials}
+
+    def is_off(_sample: StreamSample, end: StreamEnd) -> bool:
+        return end.judged and end.clock_ppm is not None and abs(end.clock_ppm) > CLOCK_PPM
+
+    def is_disturbed(sample: StreamSample, end: StreamEnd) -> bool:
+        # Waits that the end's own quota caused do not count, nor those where the limit is known.
+        waited = starved(end) and not throttled(end)
+        stopped = lost_to_stops(sample) or lost_to_pauses(sample)
+        is_told = sample.record.key in told or stopped
+        return (waited or robbed(end)) and not is_told and limit_of(sample) in _OPEN
+
+    return (
+        *above_ceiling(streams),
+        *_of_lengths(streams, changed),
+        *(() if "congestion" in changed else _congestion(streams)),
+        *_with_steps((end.host, s.cell, end.clock_step_ns) for s in streams for end in s.ends),
+        *_of_hosts(streams, Kind.CLOCK_RATE, is_off, ("clock_ppm",)),
+        *_of_hosts(streams, Kind.OTHER_LOAD, is_disturbed, ("run_queue_share", "steal_share")),
+        *power_saving(notes),
+    )
+
+
+def _of_lengths(streams: Sequence[StreamSample], changed: Collection[str]) -> Iterator[Finding]:
+    """Doubts about the lengths of packets and segments."""
+    longest: dict[tuple[str, str | None], int] = {}
+    for sample in streams:
+        own = sample.sender.host, sample.sender.interface
+        longest[own] = max(longest.get(own, 0), sample.sender.mtu_bytes or 0)
+
+    def another_mtu(sample: StreamSample) -> Kind | None:
+        mtu = sample.sender.mtu_bytes
+        is_less = mtu and mtu < longest[sample.sender.host, sample.sender.interface]
+        return Kind.MTU_MISMATCH_CHANGED if is_less else None
 
     def smaller_packets(sample: StreamSample) -> Kind | None:
         path, link = sample.path_mtu_bytes, sample.link_mtu_bytes
         if not sample.same_host and path is not None and link is not None and path < link:
-            return Kind.MTU_MISMATCH_STREAM
+            return None if another_mtu(sample) else Kind.MTU_MISMATCH_STREAM
         return None
 
     def shorter_segments(sample: StreamSample) -> Kind | None:
@@ -216,25 +258,11 @@ def doubts(
         announced = sample.measured.whole("receiver_tcp_end_advmss") or 0
         return Kind.CLAMPED_MSS if announced > sample.small_mss_bytes else Kind.SMALL_MSS
 
-    def is_off(_sample: StreamSample, end: StreamEnd) -> bool:
-        return end.judged and end.clock_ppm is not None and abs(end.clock_ppm) > CLOCK_PPM
-
-    def is_disturbed(sample: StreamSample, end: StreamEnd) -> bool:
-        # Waits that the end's own quota caused do not count, nor those where the limit is known.
-        waited = starved(end) and not throttled(end)
-        return (waited or robbed(end)) and limit_of(sample) in _OPEN
-
-    return (
-        *above_ceiling(streams),
-        *(() if "interface_mtu_bytes" in changed else findings_of(streams, smaller_packets)),
-        # Each connection agrees on the length of its segments, so a single trial is certain.
-        *findings_of(streams, shorter_segments, in_most=False),
-        *(() if "congestion" in changed else _congestion(streams)),
-        *_with_steps((end.host, s.cell, end.clock_step_ns) for s in streams for end in s.ends),
-        *_of_hosts(streams, Kind.CLOCK_RATE, is_off, ("clock_ppm",)),
-        *_of_hosts(streams, Kind.OTHER_LOAD, is_disturbed, ("run_queue_share", "steal_share")),
-        *power_saving(notes),
-    )
+    if "interface_mtu_bytes" not in changed:
+        yield from findings_of(streams, smaller_packets)
+        yield from findings_of(streams, another_mtu, in_most=False)
+    # Each connection agrees on the length of its segments, so a single trial is certain.
+    yield from findings_of(streams, shorter_segments, in_most=False)
 
 
 ODD = 0.001

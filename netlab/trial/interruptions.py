@@ -28,6 +28,8 @@ ROUND_TRIPS = 1.5
 """A gap of at most this many round trips counts as TCP waiting for acknowledgements."""
 UNTOLD_RTO_US = 300_000
 """Assumed retransmission time-out if the system does not report it: the minimum of Windows."""
+SEVERAL = 3
+"""Minimum number of late answers that show a path that takes longer than the time-out."""
 DUE_TIMES = 20
 """In a flow of paced messages, a gap counts only if it is at least this many times as long as the
 interval between two messages."""
@@ -231,10 +233,8 @@ def _is_loss(gap: Gap, flow: _Way) -> bool:
     if flow.test == "connect":  # any gap may be a loss: lost SYN segments are not counted
         return True
     if flow.settings.get("protocol") != "TCP":
-        has_losses = (
-            flow.taking == "client" and (as_number(flow.values.get("lost_messages")) or 0) > 0
-        )
-        return has_losses and _length_of(gap) <= RTOS * 1e9 * (flow.asked("timeout_s") or 0)
+        is_lost = flow.taking == "client" and _lost_requests(flow) > 0
+        return is_lost and _length_of(gap) <= RTOS * 1e9 * (flow.asked("timeout_s") or 0)
     # For round trips, segments of both directions may be lost.
     ends = flow.ends if flow.taking == "client" else (flow.giving,)
     # Some systems count retransmitted segments, some bytes.
@@ -246,6 +246,17 @@ def _is_loss(gap: Gap, flow: _Way) -> bool:
     shortest_us = next(filter(None, trips_us), 0)
     explained_us = (RTOS * max(rtos_us, default=0), ROUND_TRIPS * shortest_us)
     return _length_of(gap) <= 1e3 * max(explained_us)
+
+
+def _lost_requests(flow: _Way) -> float:
+    """The number of requests that were never answered: late answers are a pause of the path, unless
+    each of several silences ends with one. The path takes longer than the time-out then.
+    """
+    lost, late, gaps = (
+        as_number(flow.values.get(name)) or 0
+        for name in ("lost_messages", "client_late_messages", "client_gap_count")
+    )
+    return lost if late >= SEVERAL and gaps >= late else lost - late
 
 
 def _cause_of(gaps: Sequence[Gap], flow: _Way) -> tuple[Cause | None, str]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from draws import chance, drawn
 
 from netlab.trial.interruptions import Cause, Interruption, asks_again, interruptions, least_ns
 from netlab.trial.record import Record, Status, Value
@@ -144,6 +145,23 @@ def test_tcp_gaps_no_longer_than_a_round_trip_are_no_interruption() -> None:
     every = [(600 * at, 580) for at in range(6)]
     assert only(gapped(*every, settings=tcp, **far)) is None
     assert only(gapped((1000, 950), settings=tcp, **far)) is not None
+
+
+def test_requests_that_were_answered_late_are_no_losses_unless_silences_end_with_one_each() -> None:
+    random = chance("late answers")
+    for _ in range(drawn(40, 400)):
+        lost, gaps = random.randint(0, 12), random.randint(1, 9)
+        late = random.randint(0, lost)
+        of = gapped(
+            *((400 * at, 250) for at in range(gaps)),
+            end="client",
+            settings={"timeout_s": 0.2},
+            lost_messages=lost,
+            client_late_messages=late,
+        )
+        is_longer_than_the_time_out = 3 <= late <= gaps
+        explained = lost > late or is_longer_than_the_time_out
+        assert (only(of) is None) is explained, (lost, late, gaps)
 
 
 # ---- causes --------------------------------------------------------------------------------------

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from draws import chance, drawn
 from made_findings import LINK, plan_of, run_of
 from made_readings import planned, result
 from made_runs import made_record
@@ -257,6 +259,56 @@ def test_acknowledgements_of_which_half_were_damaged_are_not_told_as_lost(
     assert found == {Kind.WAY_BACK_DAMAGED} | ({Kind.WAY_BACK_LOST} if lost else set())
 
 
+def with_mtu(trial: int, host: str, mtu: int | None, **changes: Any) -> StreamSample:
+    path = {} if mtu is None else {"path_mtu_bytes": mtu}
+    sender = changed(IDLE, host=host, interface="eth0", mtu_bytes=mtu)
+    figures = {"link_mtu_bytes": 1500, "sender": sender, **path}
+    sample = tcp(**(figures | {"trial": trial} | changes))
+    return changed(sample, record=replace(sample.record, trial=trial))
+
+
+def test_drawn_trials_whose_own_interface_had_a_smaller_mtu_than_in_others_are_named() -> None:
+    random = chance("changed")
+    for _ in range(drawn(30, 300)):
+        least = random.randint(600, 1499)
+        mtus = {trial: random.choice((1500, least, None)) for trial in range(1, 7)}
+        samples = [with_mtu(trial, "b", mtu) for trial, mtu in mtus.items()]
+        found = [it for it in doubts(samples) if it.kind is Kind.MTU_MISMATCH_CHANGED]
+        shorter = [trial for trial, mtu in mtus.items() if mtu == least]
+        if 1500 not in mtus.values() or not shorter:
+            assert found == []
+            continue
+        (finding,) = found
+        assert (finding.severity, finding.trials) == (
+            "warning",
+            tuple(("a", trial) for trial in shorter),
+        )
+        assert finding.evidence["own_mtu_bytes"] == least
+        assert finding.evidence["shorter_share"] == pytest.approx(1 - least / 1500)
+        assert f"had an MTU of {least} bytes" in statement(finding)
+
+
+def test_another_interface_of_the_host_has_an_mtu_of_its_own() -> None:
+    other = changed(IDLE, host="b", interface="eth1", mtu_bytes=9000)
+    both = [with_mtu(1, "b", 1500), with_mtu(2, "b", 9000, sender=other)]
+    assert doubts(both) == ()
+    set_by_netlab = [with_mtu(1, "b", 1500), with_mtu(2, "b", 1400)]
+    assert doubts(set_by_netlab, changed={"interface_mtu_bytes"}) == ()
+
+
+def test_a_path_is_not_smaller_than_stated_in_trials_whose_own_interface_was() -> None:
+    """Elsewhere it is, even if the interface has its MTU in all trials."""
+    changed_one = [with_mtu(1, "b", 1500), with_mtu(2, "b", 1400), with_mtu(3, "b", 1400)]
+    assert kinds(doubts(changed_one)) == {Kind.MTU_MISMATCH_CHANGED}
+    path = [with_mtu(n, "b", 1500, path_mtu_bytes=1400) for n in (1, 2, 3)]
+    always = [with_mtu(n, "b", 1400) for n in (1, 2, 3)]
+    unknown = [with_mtu(n, "b", None, path_mtu_bytes=1400) for n in (1, 2, 3)]
+    for of_path in (path, always, unknown):
+        assert kinds(doubts(of_path)) == {Kind.MTU_MISMATCH_STREAM}
+    hosts_apart = [with_mtu(1, "b", 1400), with_mtu(2, "c", 1500)]
+    assert Kind.MTU_MISMATCH_CHANGED not in kinds(doubts(hosts_apart))
+
+
 # ---- windows that are not scaled -----------------------------------------------------------------
 
 
@@ -280,7 +332,7 @@ def test_a_rate_of_one_unscaled_window_per_round_trip_is_that_window_within_a_qu
 def test_a_host_is_named_only_if_window_scaling_is_off_on_it_alone() -> None:
     account = changed(ACCOUNT, rwnd_limited_us=880_000, window_bytes=32_768, min_rtt_us=5_000)
     plain = measured(sender_tcp_end_options="timestamps,sack")
-    (named,) = limits([tcp(tcp=account, measured=plain, unscaled_at="b")])
+    (named,) = limits([tcp(tcp=account, measured=plain, unscaled_hosts=frozenset({"b"}))])
     assert named.words["at_host"] == "b"
     assert "window scaling is off on b: 32 KiB per round trip of 5 ms" in statement(named)
     (other,) = limits([tcp(tcp=account, measured=plain)])
@@ -304,3 +356,17 @@ def test_the_host_without_window_scaling_is_known_by_its_facts(
     run = run_of(plan_of([cell]), [result(cell, 1, {"throughput_bit_per_s": 9e7})], notes)
     (sample,) = samples(run)
     assert sample.unscaled_at == named
+
+
+def test_what_each_trial_recorded_of_window_scaling_comes_before_the_facts() -> None:
+    random, ends = chance("scaling"), ("sender", "receiver")
+    for _ in range(drawn(20, 100)):
+        each = {end: random.choice((None, 0, 1)) for end in ends}
+        by_facts = frozenset(end for end in ends if random.random() < 0.5)
+        values = measured(**{f"{end}_tcp_window_scaling": each[end] for end in ends})
+        own = {
+            end: changed(IDLE, host=end, measured=replace(values, prefix=f"{end}_")) for end in ends
+        }
+        off = by_facts if None in each.values() else {end for end in ends if not each[end]}
+        sample = tcp(**own, unscaled_hosts=by_facts)
+        assert sample.unscaled_at == (min(off) if len(off) == 1 else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from draws import chance, drawn
 from made_samples import ACCOUNT, IDLE, NONE_DROPPED, changed, losses_of, tcp, udp
 
 from netlab.findings.derived import StreamSample, TcpAccount
@@ -104,6 +105,15 @@ def test_congestion_is_the_limit_of_busy_tcp_with_retransmissions(
     assert congested(sample) is limited
     assert congested(changed(sample, streams=2)) is False
     assert congested(changed(sample, sender=SHORT)) is False
+
+
+def test_congestion_is_no_limit_if_at_most_a_tenth_of_the_segments_sent_again_were_lost() -> None:
+    random = chance("repeats")
+    for _ in range(drawn(40, 400)):
+        resent = random.randint(1, 300)
+        lost = random.choice((random.randint(0, resent), random.randint(0, 1 + resent // 9)))
+        sample = tcp(tcp=counts(retransmissions=resent), duplicate_packets=resent - lost)
+        assert congested(sample) is (10 * lost > resent), (lost, resent)
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from draws import chance, drawn
 from made_findings import run_of
 from made_readings import plan_of, result
-from made_samples import ACCOUNT, CEILING, IDLE, changed, tcp, udp
+from made_samples import ACCOUNT, CEILING, IDLE, SECOND_NS, changed, tcp, udp
 from made_trips import trip_cell
 
 from netlab.findings.derived import StreamSample
-from netlab.findings.finding import Finding, Group, Kind
+from netlab.findings.finding import Finding, Group, Kind, of_trials
 from netlab.findings.stream_end import StreamEnd
 from netlab.findings.stream_limits import is_above, limit_of
 from netlab.findings.validity import clock_steps_of_round_trips, doubts, power_saving
-from netlab.trial.record import Value
+from netlab.trial.record import FlowValues, Value
 
 MS = 1_000_000
 
@@ -238,6 +240,35 @@ def test_other_load_is_not_reported_where_the_limit_is_known() -> None:
         udp(sent=7_500, sender=end(steal_share=0.06)),
     ):
         assert doubts([sample]) == ()
+
+
+def test_other_load_is_not_reported_where_a_path_that_is_not_steady_explains_the_trials() -> None:
+    random = chance("told")
+    for _ in range(drawn(20, 200)):
+        samples = [as_offered(trial=n, sender=end(steal_share=0.5)) for n in range(1, 6)]
+        samples = [changed(each, record=replace(each.record, trial=each.trial)) for each in samples]
+        told = random.sample(range(1, 6), random.randrange(6))
+        paused = [
+            of_trials(Kind.PATH_PAUSES, samples[0].group, [("a", n)], 5, {"paused_share": 0.1})
+            for n in told
+        ]
+        findings = doubts(samples, unsteady=paused)
+        assert [it.kind for it in findings] == [Kind.OTHER_LOAD] * (len(told) < 3), told
+
+
+@pytest.mark.parametrize(
+    ("stopped", "stalled", "load"),
+    [(0.24, 0.0, True), (0.26, 0.0, False), (0.0, 0.24, True), (0.0, 0.26, False)],
+)
+def test_other_load_is_not_reported_where_stopped_data_or_stops_of_the_sender_explain_half(
+    stopped: float, stalled: float, load: bool
+) -> None:
+    """Half of the wire ceiling is missing."""
+    own = FlowValues({"sender_stalled_ns": stalled * SECOND_NS}, "sender_")
+    waiting = end(run_queue_delay_ns=80 * MS, measured=own)
+    sample = as_offered(throughput_bit_per_s=CEILING / 2, stopped_share=stopped, sender=waiting)
+    sample = changed(sample, offered_bit_per_s=CEILING / 2)
+    assert [finding.kind for finding in doubts([sample])] == [Kind.OTHER_LOAD] * load
 
 
 # ---- hosts that save power -----------------------------------------------------------------------

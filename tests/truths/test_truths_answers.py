@@ -87,7 +87,7 @@ def test_a_warning_names_a_cause_that_is_the_limit_of_no_row() -> None:
     stopped = planted("data-stopped", 0.42, "plain")
     assert outcome(stopped, NO_REMEDY, warned="interruption/final") == "warned"
     assert outcome(stopped, SEVERAL, warned="interruption/final") == "warned"
-    assert outcome(stopped, NO_REMEDY, warned="dips/unexplained") == "silent"
+    assert outcome(stopped, NO_REMEDY, warned="other-load") == "silent"
     assert outcome(stopped, named("congestion"), warned="interruption/final") == "false"
     assert outcome(planted("search-slow-sender"), warned="search-limit/none") == "warned"
 

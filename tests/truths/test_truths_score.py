@@ -179,7 +179,6 @@ def test_every_kind_that_a_benchmark_cause_expects_is_a_known_kind_of_finding() 
             "trend/proved",
             "trend/possible",
             "first-trial-slower",
-            "dips/unexplained",
         ),
         *("below-floor", "mtu-mismatch/black-hole"),
     }

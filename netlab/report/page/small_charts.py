@@ -107,9 +107,6 @@ def marks_of(
             length_s = recovery.length_us / 1e6
             words = _("recovery from loss, {time}")
             marks.append(_mark(record, recovery.from_us / 1e6, length_s, words, length_s))
-        for kind in (Kind.DIPS_UNEXPLAINED, Kind.DIPS_CONGESTION):
-            if kind in kinds and record.trial in (kinds[kind].trials or (record.trial,)):
-                marks += _dips(record, flow, kinds[kind].evidence)
     longest = sorted(marks, key=lambda mark: mark.from_s - mark.until_s)[:MOST_MARKS]
     return tuple(sorted(longest, key=lambda mark: (mark.from_s, mark.trial)))
 
@@ -142,22 +139,6 @@ def _gaps(record: Record, flow: str) -> Iterator[SeriesMark]:
         if length >= LEAST_OF_LONGEST * longest:
             words = _("no data for {time}")
             yield _mark(record, begin / 1e9, length / 1e9, words, length / 1e9)
-
-
-def _dips(record: Record, flow: str, evidence: Mapping[str, float]) -> Iterator[SeriesMark]:
-    """The interval with the fewest bytes in each period of the dips."""
-    series = record.values.get(f"{flow}receiver_interval_bytes")
-    interval_ns: Any = record.values.get(f"{flow}receiver_interval_ns")
-    period_ns = evidence.get("period_ns")
-    if not isinstance(series, list) or not interval_ns or not period_ns:
-        return
-    period = period_ns / interval_ns
-    edges = [round(n * period) for n in range(int(len(series) / period) + 1)]
-    for begin, end in pairwise(edges):
-        if begin < end <= len(series):
-            lowest = min(range(begin, end), key=series.__getitem__)
-            from_s, length_s = lowest * interval_ns / 1e9, interval_ns / 1e9
-            yield _mark(record, from_s, length_s, _("dip, every {time}"), period_ns / 1e9)
 
 
 def _mark(

@@ -136,11 +136,11 @@ def stalled(share: float) -> Any:
 
 @pytest.mark.parametrize("end", ["sender", "receiver"])
 @pytest.mark.parametrize("cause", [waiting, stalled])
-def test_waits_and_stalls_of_an_end_explain_pauses_from_half_of_their_share(
+def test_waits_and_stalls_of_an_end_explain_pauses_from_three_quarters_of_their_share(
     end: str, cause: Any
 ) -> None:
-    assert pauses_of(of_tcp(SOME, **{end: cause(0.05)})) == (1, 0.1)
-    assert pauses_of(of_tcp(SOME, **{end: cause(0.051)})) == (0, 0.0)
+    assert pauses_of(of_tcp(SOME, **{end: cause(0.074)})) == (1, 0.1)
+    assert pauses_of(of_tcp(SOME, **{end: cause(0.076)})) == (0, 0.0)
 
 
 @pytest.mark.parametrize(("lost", "found"), [(0.09, True), (0.11, False)])

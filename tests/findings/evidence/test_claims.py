@@ -37,7 +37,6 @@ NO_CAUSE = {
         "no-result/trials",
         "no-result/each",
     ),
-    "dips/unexplained",
     *("queue-under-load/not-full", "search-limit/none", "search-doubt/not-monotone"),
     *("search-doubt/outrun", "socket-buffer/search-capped"),
     *("frame-loss/own-hosts", "back-to-back/own-hosts"),

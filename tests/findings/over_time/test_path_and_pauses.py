@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from made_arrivals import INTERVAL_NS, at_two_rates, paused
 from made_findings import plan_of, run_of
 from made_runs import made_cell, made_record
 
 from netlab.findings.analysis import Analysis
-from netlab.findings.derived import samples
 from netlab.findings.finding import Finding, Kind
-from netlab.findings.over_time import delayed_trials, dips, stopped
-from netlab.measurement.stream import interval_s
+from netlab.findings.over_time import delayed_trials, stopped
 from netlab.report.text.findings import statement
 from netlab.trial.record import Value
 
@@ -81,6 +78,29 @@ def test_the_path_is_not_named_if_one_trial_has_another_cause_and_shares_are_the
     assert PATH not in statement(other)
 
 
+@pytest.mark.parametrize(
+    ("later_ms", "where"),
+    [
+        ((499,), "path-back"),
+        ((500,), "path"),
+        ((10, 499), "path-back"),
+        ((10, 500), "path"),
+        ((10, None), "path"),
+        ((None,), "path"),
+    ],
+)
+def test_answers_were_stopped_on_their_way_if_no_request_came_half_as_late(
+    later_ms: tuple[int | None, ...], where: str
+) -> None:
+    """In each trial the data stopped for one second."""
+    trials = [
+        stop(0, 0, **({} if ms is None else {"server_later_max_ns": ms * MS})) for ms in later_ms
+    ]
+    (finding,) = stopped(run(*trials))
+    assert PATH in statement(finding)
+    assert finding.words["cause_place"] == where
+
+
 # ---- processes that did not run ------------------------------------------------------------------
 
 
@@ -141,46 +161,3 @@ def test_a_sender_below_its_rate_is_not_told_in_cells_whose_limit_is_known() -> 
     assert finding.kind is Kind.OFF_RATE_LESS
     assert [*delayed_trials(slow, None, held=finding.cells)] == []
     assert [*delayed_trials(slow, None, held=("another",))] == [finding]
-
-
-# ---- dips ----------------------------------------------------------------------------------------
-
-
-def timed(values: list[float]) -> dict[str, Value]:
-    series = [*map(round, values), 1]
-    return {
-        "elapsed_ns": SECOND,
-        "receiver_interval_ns": INTERVAL_NS,
-        "receiver_interval_bytes": list(series),
-        "receiver_received_bytes": sum(series),
-        "receiver_marks": sum(series) // 1000,
-        "receiver_largest_receive_bytes": 1000,
-    }
-
-
-def test_periodic_pauses_and_two_rates_are_no_dips() -> None:
-    usual = [1e5] * 100
-    dip = [each * (1 - 0.4 * (at % 10 < 2)) for at, each in enumerate(usual)]
-    tcp: dict[str, Value] = {"protocol": "TCP", "message_bytes": 1448}
-    assert len([*dips(samples(run(timed(dip), **tcp)), imported=False)]) == 1
-    pauses = timed(paused(usual, range(5, 95, 10), 2, kept=False))
-    assert [*dips(samples(run(pauses, **tcp)), imported=False)] == []
-    rates = timed(at_two_rates(usual, 10, 5, 0.4))
-    assert [*dips(samples(run(rates)), imported=False)] == []
-    # The others of the cell count alone.
-    (finding,) = dips(samples(run(pauses, timed(dip), **tcp)), imported=False)
-    assert (finding.evidence["trials"], finding.evidence["of_trials"]) == (1, 1)
-    assert finding.claim is None
-
-
-# ---- the series that shows them ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("duration_s", "expected_s"),
-    [(0.1, 0.01), (1.0, 0.01), (1.26, 0.013), (5.0, 0.05), (10.0, 0.1), (600.0, 0.1)],
-)
-def test_a_series_has_a_hundred_intervals_of_10_to_100_ms(
-    duration_s: float, expected_s: float
-) -> None:
-    assert interval_s(duration_s) == expected_s

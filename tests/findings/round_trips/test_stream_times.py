@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from draws import chance, drawn
-from made_samples import ACCOUNT, IDLE, changed, tcp
+from made_samples import ACCOUNT, CEILING, IDLE, changed, tcp
 
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Kind
@@ -66,7 +66,8 @@ def test_drawn_jitter_of_a_path_is_told_as_it_and_a_steady_path_not_at_all() -> 
     random = chance("paths")
     for _ in range(drawn(30, 300)):
         base_us, share = random.choice((5e3, 2e4, 8e4)), random.choice((0.2, 0.6))
-        varying = [base_us * (1 + share * random.choice((0.0, 0.5, 0.5, 1.0))) for _ in range(100)]
+        parts = (0.0, 0.3, 0.5, 0.7, 1.0)
+        varying = [base_us * (1 + share * random.choice(parts)) for _ in range(100)]
         (finding,) = found(at(varying))
         assert finding.kind is Kind.PATH_JITTER
         beats = [base_us * (1 + 0.02 * random.random()) for _ in range(100)]
@@ -76,19 +77,41 @@ def test_drawn_jitter_of_a_path_is_told_as_it_and_a_steady_path_not_at_all() -> 
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"tcp": changed(HELD, busy_us=10**6, rwnd_limited_us=500_000)}, True),
-        ({"tcp": changed(HELD, busy_us=10**6, rwnd_limited_us=499_000)}, False),
-        ({"tcp": changed(ACCOUNT, busy_us=10**6, sndbuf_limited_us=500_000)}, True),
+        ({"tcp": changed(HELD, busy_us=10**6, rwnd_limited_us=450_000)}, True),
+        ({"tcp": changed(HELD, busy_us=10**6, rwnd_limited_us=449_000)}, False),
+        ({"tcp": changed(ACCOUNT, busy_us=10**6, sndbuf_limited_us=450_000)}, True),
+        ({"tcp": changed(ACCOUNT, rwnd_limited_us=250_000, sndbuf_limited_us=200_000)}, True),
         ({"flow": "to server"}, False),
         ({"sender": changed(IDLE, run_queue_delay_ns=20_000_000)}, True),
         ({"receiver": changed(IDLE, run_queue_delay_ns=21_000_000)}, False),
         ({"follows": False}, False),
+        # Far below the ceiling: the times differ by 0.404 of their mean, more than the share.
+        ({"follows": False, "throughput_bit_per_s": 0.40 * CEILING}, True),
+        ({"follows": False, "throughput_bit_per_s": 0.41 * CEILING}, False),
     ],
 )
 def test_only_streams_that_a_socket_held_and_whose_rate_follows_the_round_trip_show_the_path(
     changes: dict[str, Any], told: bool
 ) -> None:
     assert kinds([at(TWO, **changes)]) == [Kind.LONGER_PATH_TIMES] * told
+
+
+def test_a_window_of_its_own_data_that_waits_at_once_is_no_jitter() -> None:
+    """Its rate is one whatever the round trips are, and they differ by no more than its data take
+    on the wire.
+    """
+    random = chance("own bursts")
+    for _ in range(drawn(30, 300)):
+        filled, part = random.choice((0.1, 0.2, 0.4, 0.8)), random.choice((0.5, 0.9, 1.2, 2.0))
+        base_us = random.choice((5e3, 2e4, 8e4))
+        # Evenly spread, so that the range is a part of ``filled`` of the mean.
+        spread = filled * part
+        range_us = base_us * spread / (1 - spread / 2)
+        steps = [base_us + range_us * at / 94 for at in range(95)]
+        longest = [base_us + range_us] * 5  # not among the usual ones
+        values = random.sample(steps, 95) + longest
+        sample = at(values, follows=False, throughput_bit_per_s=filled * CEILING)
+        assert kinds([sample]) == [Kind.PATH_JITTER] * (filled <= 0.5 and part > 1), (filled, part)
 
 
 def test_streams_without_a_series_show_nothing() -> None:

@@ -197,7 +197,7 @@ def test_a_sender_that_may_have_slept_run_or_lacked_a_cpu_is_not_said_to_have_wa
 def test_a_sender_whose_limit_is_known_is_not_said_to_have_left_out_messages(
     tmp_path: Path,
 ) -> None:
-    analysis = run(tmp_path, PACED, held(ready_ms=260))
+    analysis = run(tmp_path, PACED, held(ready_ms=370))
     assert sentences_of(analysis) == []
     assert Kind.CPU_WAIT_SENDER_PROGRAMS in {finding.kind for finding in analysis.findings}
 

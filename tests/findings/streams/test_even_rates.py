@@ -9,7 +9,7 @@ import pytest
 from drawn_causes import stream
 from draws import chance, drawn
 from made_arrivals import lossy, measured, steady
-from made_samples import IDLE, changed
+from made_samples import ACCOUNT, IDLE, changed
 
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Kind
@@ -17,6 +17,7 @@ from netlab.findings.limits import limits
 from netlab.findings.link_limits import fitted, link_limits
 from netlab.findings.rates import Accounting
 from netlab.findings.stream_limits import JudgedStream, all_limits, words
+from netlab.trial.record import FlowValues
 
 ENDS = {"sender": changed(IDLE, host="b"), "receiver": changed(IDLE, host="a")}
 EVEN = measured(steady(1_000))
@@ -64,7 +65,9 @@ def of_path(trial: int, random: Any, share: float, *, even: bool) -> StreamSampl
     values = steady(each * (1 - share)) if even else lossy(random, each, share)
     sent = round(each * 100)
     losses_share = 1 - sum(values) / 1_000 / sent
-    return udp(trial, RATE, lost_share=losses_share, message_bytes=1_000, measured=measured(values))
+    busy = changed(ENDS["sender"], thread_ns=950_000_000)  # no limit before the loss holds it back
+    arrived = {"message_bytes": 1_000, "measured": measured(values), "sender": busy}
+    return udp(trial, RATE, lost_share=losses_share, **arrived)
 
 
 def test_even_data_with_loss_are_of_a_limit_and_random_loss_is_of_none() -> None:
@@ -93,6 +96,69 @@ def test_even_data_in_most_of_the_trials_with_loss_show_that_it_is_of_a_rate(
     judged.append(JudgedStream(tcp, Kind.CONGESTION))
     kinds = [limit.finding.kind for limit in link_limits(judged)]
     assert kinds == ([Kind.RATE_LIMIT_EITHER] if is_rate else [])
+
+
+def before_loss(trial: int, random: Any, share: float, sent: float, **end: Any) -> StreamSample:
+    """A flood at a rate in bytes of messages, of which chance loses a share."""
+    values = lossy(random, sent / 8e5, share)
+    arrived = sum(values) / 1_000
+    losses_share = 1 - arrived / round(sent / 8e3)
+    ends = {**ENDS, "sender": changed(ENDS["sender"], **end)}
+    own = {"lost_share": losses_share, "measured": measured(values), **ends}
+    return stream("UDP", 1_000, trial, 8e3 * arrived, **own)
+
+
+def test_a_limit_before_random_loss_is_found_by_the_rate_at_which_the_sender_sent() -> None:
+    """Its thread slept, although it had more to send; one that is busy may send no more."""
+    random = chance("before loss")
+    for _ in range(drawn(20, 200)):
+        share, sent = random.choice((0.1, 0.3)), random.uniform(2e7, 6e7)
+        slept = random.choice((0.05, 0.08, 0.12, 0.5))
+        busy = {"thread_ns": round((1 - slept) * 1e9), "run_queue_delay_ns": 0}
+        trials = [before_loss(n, random, share, sent, **busy) for n in (1, 2, 3)]
+        judged = [JudgedStream(trial, Kind.LOSS_LIMIT_PATH) for trial in trials]
+        limits_found = link_limits(judged)
+        assert [it.finding.kind for it in limits_found] == [Kind.RATE_LIMIT_EITHER] * (slept >= 0.1)
+        for limit in limits_found:
+            on_wire = sent * (1_000 + 66) / 1_000
+            rate = limit.finding.evidence["rate_limit_bit_per_s"]
+            assert rate == pytest.approx(on_wire, rel=0.005)
+
+
+@pytest.mark.parametrize("wait", ["run_queue_delay_ns", "stalled"])
+def test_a_sender_that_did_not_run_did_not_sleep(wait: str) -> None:
+    random = chance("no sleep")
+    own = FlowValues({"sender_stalled_ns": 0.15e9 * (wait == "stalled")}, "sender_")
+    away = {"run_queue_delay_ns": 0.15e9 * (wait != "stalled"), "measured": own}
+    for busy, found_one in ((0.70, True), (0.80, False)):
+        end = {"thread_ns": busy * 1e9, **away}
+        trials = [before_loss(n, random, 0.2, 3e7, **end) for n in (1, 2, 3)]
+        judged = [JudgedStream(trial, Kind.LOSS_LIMIT_PATH) for trial in trials]
+        assert bool(link_limits(judged)) is found_one
+
+
+# ---- several streams, and senders that stopped ---------------------------------------------------
+
+
+def test_even_data_of_several_tcp_streams_have_a_rate_though_no_rule_knows_their_limit() -> None:
+    random = chance("several")
+    for _ in range(drawn(20, 200)):
+        even, held = random.random() < 0.5, random.choice((0, 15_000, 25_000, 400_000))
+        account = changed(ACCOUNT, **{random.choice(("rwnd", "sndbuf")) + "_limited_us": held})
+        more = {"streams": 4, "tcp": account, "measured": EVEN if even else UNKNOWN}
+        trials = [stream("TCP", 1448, trial, 5e7, **(ENDS | more)) for trial in (1, 2, 3)]
+        kinds = [
+            limit.finding.kind for limit in link_limits([JudgedStream(it, None) for it in trials])
+        ]
+        assert kinds == [Kind.RATE_LIMIT_EITHER] * (even and held <= 20_000), (even, held)
+
+
+def test_trials_in_which_short_stops_of_the_sender_cost_half_show_no_rate() -> None:
+    """The missing throughput is 37.3 % of the ceiling."""
+    for stalled, kinds in ((0.18, [Kind.RATE_LIMIT_EITHER]), (0.19, [])):
+        own = FlowValues({"sender_stalled_ns": stalled * 1e9}, "sender_")
+        sender = changed(ENDS["sender"], measured=own)
+        assert found(*[udp(trial, sender=sender) for trial in (1, 2, 3)]) == kinds
 
 
 # ---- rates that random loss scatters -------------------------------------------------------------

@@ -179,7 +179,9 @@ def of_udp(trial: int, lost: int | None, sent: int = 5_000) -> StreamSample:
 def test_loss_of_a_fifth_is_of_a_slower_link_if_another_stream_lost_at_most_a_tenth_of_that(
     other: StreamSample, found: bool
 ) -> None:
-    lossy = [JudgedStream(of_udp(n, 1_250, sent=6_250), Kind.LOSS_LIMIT_PATH) for n in (1, 2, 3)]
+    busy = changed(ENDS["sender"], thread_ns=950_000_000)  # else a limit would hold it back
+    trials = [changed(of_udp(n, 1_250, sent=6_250), sender=busy) for n in (1, 2, 3)]
+    lossy = [JudgedStream(trial, Kind.LOSS_LIMIT_PATH) for trial in trials]
     assert bool(link_limits([*lossy, JudgedStream(other, Kind.NOT_DETERMINED)])) is found
 
 

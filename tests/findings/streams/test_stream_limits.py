@@ -240,9 +240,16 @@ def test_a_starved_sender_is_named_despite_a_little_steal() -> None:
 
 
 def test_a_cpu_wait_is_the_limit_only_if_its_cost_matches_the_missing_throughput() -> None:
+    """Of 8 %: a sender over UDP sends the rest of the time, so that at most 10.7 % are missing."""
     waits = changed(IDLE, run_queue_delay_ns=80_000_000)
     assert limit_of(udp(sender=waits)) is Kind.NOT_DETERMINED
-    assert limit_of(udp(sent=7_000, sender=waits)) is Kind.CPU_WAIT_SENDER_PROGRAMS
+    assert limit_of(udp(sent=7_270, sender=waits)) is Kind.CPU_WAIT_SENDER_PROGRAMS
+    assert limit_of(udp(sent=7_250, sender=waits)) is Kind.NOT_DETERMINED
+    own = FlowValues({"sender_stalled_ns": 90_000_000}, "sender_")
+    stalled = changed(waits, measured=own)
+    assert limit_of(udp(sent=7_270, sender=stalled)) is Kind.NOT_DETERMINED, "its stops cost more"
+    for sent, kind in ((6_900, Kind.CPU_WAIT_SENDER_PROGRAMS), (6_800, Kind.NOT_DETERMINED)):
+        assert limit_of(tcp(sent=sent, sender=waits)) is kind
     stolen = changed(IDLE, steal_share=0.06)
     assert limit_of(udp(sender=stolen)) is Kind.NOT_DETERMINED
 

@@ -1,8 +1,9 @@
-"""Segments shorter than the path carries are named, and no smaller path: UDP crosses it whole."""
+"""Segments shorter than the path carries, and an MTU that changed, are named, and no other path."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path as Folder
 
 import pytest
@@ -45,3 +46,21 @@ def test_a_small_mss_that_the_other_end_announces_is_told_and_no_smaller_path(
     assert small.cells == (records[0].cell,)
     assert small.evidence["small_mss_bytes"] == ANNOUNCED_BYTES - 12  # of timestamps
     assert small.evidence["path_mtu_bytes"] == 1500
+
+
+@pytest.mark.produces("mtu-mismatch/changed")
+def test_an_mtu_that_something_sets_while_the_run_measures_is_told_with_the_trials_after_it(
+    tmp_path: Folder,
+) -> None:
+    with hosts_on(Path()) as ends:
+        before = record_of("stream", SETUPS["TCP"], ends)
+        own = f"netlab-test-{os.getpid()}-client"
+        ip("-n", own, "link", "set", "dev", "test", "mtu", "1400")
+        after = replace(record_of("stream", SETUPS["TCP"], ends), trial=2)
+    assert {before.status, after.status} == {Status.OK}
+    cell = PlannedCell(before.cell, before.pairing, before.test, dict(before.settings))
+    run = made_run(tmp_path, made_plan(cells=(cell,), repeats=2), [before, after])
+    kinds = {finding.kind: finding for finding in run.findings}
+    assert Kind.MTU_MISMATCH_STREAM not in kinds
+    told = kinds[Kind.MTU_MISMATCH_CHANGED]
+    assert (told.trials, told.evidence["own_mtu_bytes"]) == (((before.cell, 2),), 1400)

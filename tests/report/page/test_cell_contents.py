@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,22 +77,6 @@ def test_each_loss_recovery_is_marked_on_the_cell_chart_from_its_begin_to_its_en
     ]
     assert len(periods) <= MOST_MARKS
     assert [(round(1e6 * mark.from_s), round(1e6 * mark.until_s)) for mark in marks] == periods
-
-
-def test_each_periodic_dip_is_marked_on_the_cell_chart_at_its_lowest_interval(make: Make) -> None:
-    series = [600_000 if place % 10 != 7 else 200_000 for place in range(60)]
-    values: dict[str, Any] = {
-        "receiver_interval_ns": 100 * MS,
-        "receiver_interval_bytes": series,
-    }
-    cell = planned("stream", protocol="UDP")
-    run = make(plan_of([cell], 1), [result(cell, 1, values)])
-    dips = CellFinding("", Kind.DIPS_UNEXPLAINED, evidence={"period_ns": 1e9})
-    marks = marks_of([run.latest[cell.key, 1]], "", [dips])
-    assert [mark.from_s for mark in marks] == pytest.approx([0.7, 1.7, 2.7, 3.7, 4.7, 5.7])
-    assert {mark.words for mark in marks} == {"dip, every 1 s"}
-    elsewhere = replace(dips, trials=(2,))
-    assert marks_of([run.latest[cell.key, 1]], "", [elsewhere]) == ()
 
 
 def test_a_rate_limit_that_several_findings_name_is_drawn_as_one_level() -> None:
