@@ -185,8 +185,7 @@ def resume(folder: Path, as_json: bool, with_report: bool, **asked: Any) -> None
     """
     from netlab.runner.options import options_to_resume
 
-    options_ = options_to_resume(folder, **asked)
-    _measure(replace(options_, with_report=with_report), as_json=as_json)
+    _measure(replace(options_to_resume(folder, **asked), with_report=with_report), as_json=as_json)
 
 
 @cli.command()

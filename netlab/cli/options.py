@@ -46,8 +46,7 @@ def chosen_words(context: click.Context, parameter: click.Parameter, prefix: str
     if matrix.is_dir():
         matrix /= "matrix.yaml"
     try:
-        hosts = context.params.get("hosts")
-        cells = expand(load_matrix(matrix_file(matrix), None, hosts))
+        cells = expand(load_matrix(matrix_file(matrix), None, context.params.get("hosts")))
     except NetlabError:
         return []
     words = [word for cell in cells for word in (cell.pairing, cell.test)]
@@ -229,8 +228,7 @@ def _loud(loudness: Loudness, words: str) -> Callable[[Command], Command]:
     def read(context: click.Context, parameter: click.Parameter, flag: bool) -> None:
         if not flag:
             return
-        first_name = context.meta.setdefault(__name__, parameter.name)
-        if first_name != parameter.name:
+        if context.meta.setdefault(__name__, parameter.name) != parameter.name:
             raise click.UsageError(
                 f"--{parameter.name} and --{opposite} exclude each other", context
             )

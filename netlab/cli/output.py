@@ -100,8 +100,7 @@ def chosen_line(heading: str, lines: Sequence[str]) -> int:
     show(heading, err=True)
     for number, line in enumerate(lines, 1):
         show(f"  {number}  {line}", err=True)
-    numbers = click.IntRange(1, len(lines))
-    choice: int = click.prompt("Use", type=numbers, default=1, err=True)
+    choice: int = click.prompt("Use", type=click.IntRange(1, len(lines)), default=1, err=True)
     return choice - 1
 
 

@@ -545,6 +545,5 @@ def refuse_what_echoes_lack(matrix: Matrix, inventory: Inventory) -> None:
     for problem in problems.values():
         # A level from `--set` is not in the file. Its fault is placed at the test.
         places = iter(()) if isinstance(model, list) else places_of(model, problem)
-        place = next(places, ("tests", problem.grid))
-        faults.append(document.fault(place, problem.message))
+        faults.append(document.fault(next(places, ("tests", problem.grid)), problem.message))
     raise MatrixError(faults)

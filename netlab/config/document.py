@@ -396,8 +396,7 @@ def load_document(text: str | bytes, file: str, faults: list[Fault] | None = Non
         except UnicodeDecodeError as error:
             prefix = text[: error.start].decode("utf-8")
             message = f"the byte 0x{text[error.start]:02x} is not UTF-8; save the file as UTF-8"
-            at = place(prefix, len(prefix))
-            raise MatrixError([Fault(file, *at, "", message)]) from None
+            raise MatrixError([Fault(file, *place(prefix, len(prefix)), "", message)]) from None
         text = decoded
     text = text.removeprefix("\ufeff")
     root, found = _read(text, file)

@@ -107,7 +107,6 @@ def model_of_test(test: str, names: Names) -> type[Section]:
         settings = tuple(setting for setting in settings if setting.name not in LOAD_KEYS)
         about = "The streams that fill the path."
         more[LOAD] = (_model_of("Load", about, of_load, names, axes=True), absent(about))
-    about_repeats = "Trials per cell of this test; default: the matrix's."
     return _model_of(
         f"{kind}Test",
         KINDS[test].about,
@@ -115,7 +114,7 @@ def model_of_test(test: str, names: Names) -> type[Section]:
         names,
         axes=True,
         test=(kinds, Field(description="Kind of test.")),
-        repeats=(Repeats, absent(about_repeats)),
+        repeats=(Repeats, absent("Trials per cell of this test; default: the matrix's.")),
         **more,
     )
 
@@ -383,8 +382,7 @@ def model_for(data: Mapping[str, Any]) -> type[MatrixFile]:
     are_sections = isinstance(tests, list) and all(isinstance(test, dict) for test in tests)
     kinds = [test.get("test") for test in tests] if are_sections else []
     known = kinds and all(isinstance(kind, str) and kind in KINDS for kind in kinds)
-    names = _EVERY_NAME.intersection(keys_of(data))
-    return _narrowed(frozenset(kinds if known else KINDS), names)
+    return _narrowed(frozenset(kinds if known else KINDS), _EVERY_NAME.intersection(keys_of(data)))
 
 
 @lru_cache(maxsize=16)

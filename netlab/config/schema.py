@@ -51,8 +51,7 @@ def schema_text() -> str:
             elif properties[name] == axes[name]:
                 properties[name] = _ref(f"{name}_axis")
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    units = {"steps": _STEPS, **UNITS_IN_SCHEMA}
-    definitions = sections | units | dict(sorted(settings.items()))
+    definitions = sections | {"steps": _STEPS, **UNITS_IN_SCHEMA} | dict(sorted(settings.items()))
     return "".join(_lines(head | schema | {"$defs": definitions})) + "\n"
 
 

@@ -74,8 +74,7 @@ def drawn(cells: tuple[Cell, ...], sample: Sample) -> tuple[Cell, ...]:
     no axis; UsageError if the method needs a library that is not installed.
     """
     for name in dict.fromkeys(name for pair in sample.pairs for name in pair):
-        levels = {one.pairing if name == PAIRING else one.settings.get(name) for one in cells}
-        if len(levels) < 2:
+        if len({one.pairing if name == PAIRING else one.settings.get(name) for one in cells}) < 2:
             raise ValueError(f"`pairs`: {name} does not vary in this matrix")
     tests: Mapping[tuple[str, str], list[int]]
     tests = grouped(range(len(cells)), lambda at: (cells[at].test, cells[at].setup.protocol))

@@ -100,8 +100,7 @@ class RunEvidence:
 
     def shown_by(self, rule: FindingRule | str) -> tuple[Finding, ...]:
         """The findings of a rule: a function, or ``module:function`` of this package."""
-        place = f"{__package__}.{rule}"
-        function = pkgutil.resolve_name(place) if isinstance(rule, str) else rule
+        function = pkgutil.resolve_name(f"{__package__}.{rule}") if isinstance(rule, str) else rule
         names = signature(function).parameters
         return tuple(function(**{name: getattr(self, name) for name in names}))
 
@@ -190,10 +189,9 @@ class RunEvidence:
             for name in record.values
             if name.endswith("_interface")
         }
-        noted = _by_host(self._steady(note) for note in self.run.routes)
         return {
             host: [route for route in routes if route.get("route_interface") in interfaces]
-            for host, routes in noted.items()
+            for host, routes in _by_host(self._steady(note) for note in self.run.routes).items()
         }
 
     @cached_property

@@ -378,8 +378,7 @@ def _effective(point: Point) -> Mapping[str, int]:
     """Buffer → its effective size; buffers of unknown size are left out."""
     sizes_of: dict[str, int] = {}
     for buffer in (f"{end}_{side}" for end, side in product(ENDS, SIDES)):
-        recorded = point.of_flow(f"{buffer}_buffer_bytes")
-        sizes = {size for size in recorded if isinstance(size, int)}
+        sizes = {size for size in point.of_flow(f"{buffer}_buffer_bytes") if isinstance(size, int)}
         if len(sizes) == 1:
             sizes_of[buffer] = sizes.pop()
     return sizes_of
@@ -402,8 +401,7 @@ def _same_points(series: Sequence[Series]) -> Iterator[Finding]:
                     "most_asked_bytes": max(requested),
                     "effective_bytes": max(size for _, size in sizes),
                 }
-                cells = _cells(points)
-                yield finding(Kind.SOCKET_BUFFER_SAME, one_series.group, cells, figures)
+                yield finding(Kind.SOCKET_BUFFER_SAME, one_series.group, _cells(points), figures)
 
 
 def _no_effect(series: Series) -> Finding | None:

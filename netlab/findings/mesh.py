@@ -95,8 +95,7 @@ def ends_of(sample: StreamSample) -> MeshWay:
     if not is_by_name(sample.pairing):
         return sample.sender.host, sample.receiver.host
     server, client = labels_of(sample.pairing)
-    prefix = PREFIXES[sample.flow]
-    by_server = server_sends(dict(sample.conditions), prefix)
+    by_server = server_sends(dict(sample.conditions), PREFIXES[sample.flow])
     return (server, client) if by_server else (client, server)
 
 
@@ -370,8 +369,7 @@ def _meshes(
         "link_rate_bit_per_s": link.rate_bit_per_s,
     }
     trials = _shown([_SlowPairs(one, tuple(one.trials), ()) for one in alike])
-    group = narrowed(alike, columns)
-    yield finding(Kind.MESH_LIMIT_MESH, group, (), figures, trials=trials)
+    yield finding(Kind.MESH_LIMIT_MESH, narrowed(alike, columns), (), figures, trials=trials)
 
 
 def _is_alike(verdict: MeshVerdict, least: float, most: float) -> bool:

@@ -144,8 +144,7 @@ def framing_of(
     flow, version = FlowValues(values, prefix), ethernet.ip_version_of(settings)
     size: int = settings["message_bytes"]
     if settings.get("protocol") == "UDP":
-        mtu_bytes = flow_mtu_bytes(flow, link)
-        packets = ethernet.fragments(size, mtu_bytes=mtu_bytes, ip_version=version)
+        packets = ethernet.fragments(size, mtu_bytes=flow_mtu_bytes(flow, link), ip_version=version)
     else:
         timestamps = values.get(prefix + "tcp_timestamps") is not False
         largest = ethernet.mss_of(link.mtu_bytes, ip_version=version, timestamps=timestamps)

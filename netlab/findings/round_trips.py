@@ -313,8 +313,7 @@ def _explains(slow: Waiting, fewer: Sequence[Waiting]) -> bool:
     must be at least half of the additional time.
     """
     means = [sibling.mean_ns for sibling in fewer]
-    best_ns = median(means)
-    lost_ns = slow.mean_ns - best_ns
+    lost_ns = slow.mean_ns - median(means)
     scatter_ns = median_absolute_deviation(means) if len(means) >= ENOUGH else 0.0
     least = LEAST_SHARE if len(means) > 1 else ALONE
     if max(means) >= slow.mean_ns or lost_ns < max(least * slow.mean_ns, SCATTERS * scatter_ns):

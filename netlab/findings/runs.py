@@ -46,8 +46,7 @@ def one_way(series: Iterable[Series], of_mesh: Collection[str] = ()) -> Iterator
         cells = tuple(slower_points[size].cell for size in sizes)
         if more > FAR * less and not all(cell in of_mesh for cell in cells):
             figures = {"throughput_bit_per_s": less, "other_bit_per_s": more, "ratio": more / less}
-            words = {"against": _turned(group.pairing)}
-            yield finding(Kind.ONE_WAY, group, cells, figures, words)
+            yield finding(Kind.ONE_WAY, group, cells, figures, {"against": _turned(group.pairing)})
 
 
 def _turned(pairing: str) -> str:
@@ -87,8 +86,7 @@ def missing(run: Run) -> Iterator[Finding]:
         keys = tuple(dict.fromkeys(cell.key for cell in cells))
         sizes = {cell.settings.get("message_bytes") for cell in cells}
         numbers = sorted(size for size in sizes if isinstance(size, int))
-        all_cells = len(cells_of_group[group])
-        figures = {"cells": len(keys), "of_cells": all_cells, "trials": len(cells)}
+        figures = {"cells": len(keys), "of_cells": len(cells_of_group[group]), "trials": len(cells)}
         figures |= {"lost_share": 1} if kind is Kind.NO_RESULT_MTU else {}
         words = {"reason": reason, "message_bytes": ", ".join(map(str, numbers))}
         yield finding(kind, group, keys, figures, words)

@@ -350,8 +350,7 @@ def _common(sizes: Sequence[SizeSample], account: Accounting | None, close: floa
     if not any(runs_of(near)):
         return None
     most_passed = max(low for low, _ in bounds.values())
-    least_failed = min(high for _, high in bounds.values())
-    if most_passed > (1 + SAME) * least_failed:
+    if most_passed > (1 + SAME) * min(high for _, high in bounds.values()):
         return None
     return max(bounds[frame_bytes][0] for frame_bytes in near)
 

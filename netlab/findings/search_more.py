@@ -262,8 +262,7 @@ def cells_of_payloads(run: Run) -> Iterator[list[Record]]:
     """
     if run.plan.source is None:
         planned = (r for cell, _, r in run.stored.trials() if cell.test == "payload_search" and r)
-        usable = (r for r in planned if r.status is Status.OK and not r.same_host)
-        yield from by_cell(usable).values()
+        yield from by_cell(r for r in planned if r.status is Status.OK and not r.same_host).values()
 
 
 def group_of_payload(record: Record) -> Group:
@@ -443,8 +442,7 @@ def _costly(records: Sequence[Record], steps: Sequence[_Step], link: Link | None
     }
     words = in_trials(len(steps), len(records)) if len(steps) < len(records) else {}
     trials = tuple((cell, step[0]) for step in steps)
-    group = group_of_payload(records[0])
-    return finding(Kind.BYTE_MORE, group, (cell,), figures, words, trials)
+    return finding(Kind.BYTE_MORE, group_of_payload(records[0]), (cell,), figures, words, trials)
 
 
 def _ceiling(record: Record, message_bytes: int, link: Link | None) -> float | None:

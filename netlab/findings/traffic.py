@@ -252,11 +252,10 @@ def _packets(words: EndWords) -> tuple[int, ...]:
 def _datagrams(words: EndWords, messages: float, slack: float) -> OwnBytes:
     packets = _packets(words)
     around = ethernet.HEADER_BYTES + FCS_AND_TAG_BYTES
-    padded = sum(max(MIN_TAGGED_BYTES, packet + around) for packet in packets)
     return OwnBytes(
         payload=messages * sum(packet + ethernet.HEADER_BYTES for packet in packets),
         frames=messages * len(packets),
-        most=(messages + slack) * padded,
+        most=(messages + slack) * sum(max(MIN_TAGGED_BYTES, packet + around) for packet in packets),
     )
 
 
@@ -321,12 +320,10 @@ def others_of(
             continue
         other_bytes = max(certain, counts.bytes - own.counted(counts.packets))
         longest = link.mtu_bytes + ethernet.HEADER_BYTES
-        frames = max(other_bytes / longest, counts.packets - own.frames)
-        wire = other_bytes + AROUND_BYTES * frames
+        wire = other_bytes + AROUND_BYTES * max(other_bytes / longest, counts.packets - own.frames)
         if own.frames:
             own_bytes = round((own.payload + own.header) / own.frames - ethernet.HEADER_BYTES)
-            own_wire = ethernet.packet_wire_bytes(max(1, own_bytes) + link.added_bytes)
-            wire += own.frames * own_wire
+            wire += own.frames * ethernet.packet_wire_bytes(max(1, own_bytes) + link.added_bytes)
         share = 8 * wire / window_s / link.rate_bit_per_s
         # On a full link, other traffic displaces as many of our frames as it has frames itself. So
         # our lost messages do not show that the excess is our own traffic.

@@ -248,8 +248,7 @@ class HostAgents:
         ending = {executor.submit(agent.close): agent.host.name for agent in agents}
 
         def late_within(seconds: float) -> str:
-            late = wait(ending, seconds).not_done
-            return ", ".join(sorted({ending[future] for future in late}))
+            return ", ".join(sorted({ending[future] for future in wait(ending, seconds).not_done}))
 
         left_s = within_s - NOTIFY_S
         if names := late_within(min(NOTIFY_S, within_s)):

@@ -208,8 +208,7 @@ class HostPool:
     def missing(self) -> tuple[str, ...]:
         """A sentence for each pairing that lacks a host, or whose path could not be checked."""
         unpaired = [pairing for pairing in self._pairings if pairing not in self._pairs]
-        sentences = map(self._missing, unpaired)
-        return tuple(dict.fromkeys([*sentences, *self._unchecked_at_first]))
+        return tuple(dict.fromkeys([*map(self._missing, unpaired), *self._unchecked_at_first]))
 
     @property
     def measures_here(self) -> bool:
@@ -304,8 +303,7 @@ class HostPool:
         pair = self._pairs.get(cell.pairing)
         if pair is None:
             return True
-        absent = any(host.name in self._hosts.absences for host in pair)
-        return absent or self._ways.is_cut(cell)
+        return any(host.name in self._hosts.absences for host in pair) or self._ways.is_cut(cell)
 
     def check_path_again(self, record: Record, cell: Cell) -> None:
         """Check whether packets still pass, after a trial that received nothing from its peer."""
@@ -425,8 +423,7 @@ class HostPool:
 
     def _away_of(self, pairing: str) -> list[Absence]:
         absences = self._hosts.absences
-        pairs = self._inventory.candidates(pairing)
-        names = {host.name for pair in pairs for host in pair}
+        names = {host.name for pair in self._inventory.candidates(pairing) for host in pair}
         return [absences[name] for name in sorted(names) if name in absences]
 
     def _unpaired(self, cell: Cell) -> Unmeasured:
@@ -442,8 +439,7 @@ class HostPool:
         together = trial_faults.groups_without_overlap(self._pairs, self.match_of)
         warnings, self._unchecked_at_first = self._ways.try_all(together)
         self.warnings += [warning for warning in warnings if warning not in self.warnings]
-        losses = any(agent.gone for agent in self._hosts.agents.values())
-        defects = losses or self._ways.has_defects
+        defects = any(agent.gone for agent in self._hosts.agents.values()) or self._ways.has_defects
         if not defects and self._ways.unchecked.issuperset(self._pairs):
             raise HostError("no pairing can be measured: " + "; ".join(self._unchecked_at_first))
 

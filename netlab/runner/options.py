@@ -302,10 +302,9 @@ def possible_of(cells: Sequence[Cell], inventory: Inventory) -> Possible:
 
 def _wants(lacking: Mapping[str, str]) -> str:
     """The needs of pairings as text, such as ``WL and WW need a Windows host``."""
-    by_want = grouped(lacking, lacking.__getitem__)
     return "; ".join(
         f"{_listed(pairings)} {'needs' if len(pairings) == 1 else 'need'} {want}"
-        for want, pairings in by_want.items()
+        for want, pairings in grouped(lacking, lacking.__getitem__).items()
     )
 
 

@@ -240,8 +240,7 @@ def _refused(
             from netlab.runner.places import beyond_hosts  # a plan alone asks no hosts
 
             others = [cell for cell in cells if cell not in refusals]
-            answers = ask(inventory.needed(possible.pairs))
-            beyond, notes = beyond_hosts(others, inventory, answers)
+            beyond, notes = beyond_hosts(others, inventory, ask(inventory.needed(possible.pairs)))
             refusals |= beyond
     for same in grouped(cells, lambda cell: cell.setup).values():
         if (sentence := cannot(same[0])) is not None:

@@ -110,13 +110,12 @@ def preflight(server: Agent, client: Agent, pair: tuple[Host, Host] | None = Non
             narrow += _narrow_between(*ends, these_faults, counters)
     # Windows may report the route of only one IP version. The counters of this version also prove
     # that the other version uses the test network, if both addresses are on the same device.
-    warnings = [sentence for host, device, sentence in unproved if (host, device) not in proved]
     return Preflight(
         blocked=tuple(fault for fault in faults if not fault.is_turned),
         warnings=(
             *(fault.sentence for fault in (*faults, *missing_addresses)),
             *(way.sentence for way in narrow),
-            *warnings,
+            *[sentence for host, device, sentence in unproved if (host, device) not in proved],
         ),
         turned=tuple(fault for fault in faults if fault.is_turned),
         narrow=tuple(narrow),

@@ -540,8 +540,7 @@ def disturbed(
     """Disturbed or interrupted trials that may be tried again; each begun attempt counts."""
 
     def asks(record: Record) -> bool:
-        attempts = folder.next_attempt(record.cell, record.trial) - 1
-        latest = replace(record, attempt=attempts)
+        latest = replace(record, attempt=folder.next_attempt(record.cell, record.trial) - 1)
         return asks_again(latest) or (quiet is not None and quiet.asks_again(latest))
 
     return recorded_trials(folder, cells, asks, None if quiet is None else quiet.steal)

@@ -176,8 +176,7 @@ def put_back(agent: Agent, owner: LockOwner) -> tuple[tuple[PutBack, ...], int]:
                 if is_reachable(agent, entry) and entry.entry not in done:
                     done[entry.entry] = PutBack(entry, _undo(agent, entry))
                     tried_now.append(done[entry.entry])
-            any_back = any(item.fault is None for item in tried_now)
-            if not any_back or not listing.left_out:
+            if not any(item.fault is None for item in tried_now) or not listing.left_out:
                 break
         if mine:
             agent.ask("unlock")
@@ -185,8 +184,7 @@ def put_back(agent: Agent, owner: LockOwner) -> tuple[tuple[PutBack, ...], int]:
         if not done:
             raise
         # Report what was put back, and the fault for the rest.
-        rest = [entry for entry in listing.entries if is_reachable(agent, entry)]
-        for entry in rest:
+        for entry in filter(partial(is_reachable, agent), listing.entries):
             done.setdefault(entry.entry, PutBack(entry, _not_now(entry, excerpt(str(error), 300))))
     return (*done.values(), *_others(agent, listing.entries)), listing.elsewhere
 

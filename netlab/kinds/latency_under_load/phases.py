@@ -120,8 +120,7 @@ def settled_s(interval_bytes: Sequence[int], interval_s: float, load_s: float) -
         part = sums[first : first + SETTLED_INTERVALS]
         mean = sum(part) / len(part)
         if mean > 0 and max(part) - min(part) <= SETTLED_SPREAD * mean:
-            end_s = (first + SETTLED_INTERVALS) * width * interval_s
-            return min(latest_s, max(LEAST_S, end_s))
+            return min(latest_s, max(LEAST_S, (first + SETTLED_INTERVALS) * width * interval_s))
     return latest_s
 
 

@@ -302,8 +302,7 @@ def judge(accounts: Sequence[Counts], criteria: Criteria) -> TryVerdict:
         if sent_per_s is None or sent_per_s < criteria.least_sent_per_s:
             # Checked before the queue: if the link is slow, the queue may be the sender's own.
             return "generator-bound"
-        queue_ns = counts.queue_ns(criteria.line_per_s)
-        return "absorbed" if queue_ns > most_queue_ns else "passed"
+        return "absorbed" if counts.queue_ns(criteria.line_per_s) > most_queue_ns else "passed"
 
     return worst(map(of_one, accounts))
 

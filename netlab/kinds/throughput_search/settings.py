@@ -178,8 +178,7 @@ def rate_tries(setup: ThroughputSearch) -> tuple[tuple[int, int], tuple[int, int
     The line rate is tried first, then as many rates as it takes to halve the grid of rates down to
     one rate. For the most tries, every rate except the result is assumed to fail.
     """
-    grid = RateGrid(Fraction(repr(setup.resolution)))
-    decided = 1 + math.ceil(math.log2(grid.size))
+    decided = 1 + math.ceil(math.log2(RateGrid(Fraction(repr(setup.resolution))).size))
     if setup.search_duration_s is None:
         # A try that passes in the search counts for the confirmation.
         return (0, CONFIRMATIONS), (0, FAILURES * decided)

@@ -76,8 +76,7 @@ def _rate_found(results: Trials) -> Shown:
             record.number("pairs") == 1 for record in rated
         ),
     }
-    why = [note for note, holds in notes.items() if holds]
-    return Shown(mean_of("frames_per_s", rated), why)
+    return Shown(mean_of("frames_per_s", rated), [note for note, holds in notes.items() if holds])
 
 
 def _line_share(results: Trials) -> Shown:

@@ -226,8 +226,7 @@ class AgentChannel:
         """Send a record in the form of the protocol: ``type`` and ``id`` come first."""
         rest = {key: value for key, value in record.items() if key not in ("type", "id")}
         named = {"type": record["type"], "id": request_id, **rest}
-        line = json.dumps(named, separators=(",", ":"), ensure_ascii=False)
-        self._deliver(line.encode() + b"\n")
+        self._deliver(json.dumps(named, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
 
     def _lose(self, sentence: str) -> None:
         self._end(ChannelEnd(None, connected=self._agent.died, stderr=sentence))

@@ -222,8 +222,7 @@ class WorkerCalls:
 
     def __call__(self, function: Callable[..., Any], *words: Any) -> Any:
         """The result of a function of this module at the worker."""
-        answers = self.client.run(function, self.run, *words, workers=[self.address])
-        return answers[self.address]
+        return self.client.run(function, self.run, *words, workers=[self.address])[self.address]
 
     def write(self, requester: str, writes: Sequence[tuple[Any, ...]]) -> None:
         """See ``relay_write``."""
@@ -259,15 +258,13 @@ def measure(order: relay_room.TrialOrder) -> relay_room.Done:
     done = partial(relay_room.Done, order.token)
     try:
         resident = resident_of(order.run)
-        worker = distributed.get_worker().address
-        ends = order.ends(partial(_agent_for, resident, order), worker)
+        ends = order.ends(partial(_agent_for, resident, order), distributed.get_worker().address)
 
         def live(_cell: Cell, so_far: SoFar) -> None:
             """Report the totals of the trial so far to the run."""
             resident.mailbox(SPINE).put("", relay_room.Totals(order.token, so_far))
 
-        record = engines.measure(order.trial, ends, order.attempt, live)
-        return done("record", to_json(record))
+        return done("record", to_json(engines.measure(order.trial, ends, order.attempt, live)))
     except HostGone as gone:
         return done("host-gone", str(gone))
     except Exception:
