@@ -189,11 +189,6 @@ def _pairing(value: str) -> str:
     )
 
 
-def _role(value: str) -> str:
-    hosts.role_of(value)
-    return value
-
-
 _ROLE_PATTERN = "[A-Za-z0-9][A-Za-z0-9_.@-]*"
 Pairing = Annotated[
     str,
@@ -205,7 +200,7 @@ Pairing = Annotated[
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=64)]
 RoleName = Annotated[
     str,
-    AfterValidator(_role),
+    AfterValidator(lambda value: str(hosts.role_of(value))),
     WithJsonSchema({"type": "string", "pattern": f"^{_ROLE_PATTERN}$"}),
 ]
 

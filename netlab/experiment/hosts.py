@@ -125,10 +125,8 @@ class Match:
         """
         if self.inside:
             return (self.server_machine,)
-        machines = (self.server_machine, self.client_machine)
-        if not self.shares:
-            return machines
-        return (*machines, *(("share", name) for name in self.shares))
+        shares = (("share", name) for name in self.shares)
+        return (self.server_machine, self.client_machine, *shares)
 
 
 def rounds_of(matches: Sequence[Match]) -> tuple[tuple[Match, ...], ...]:
@@ -138,10 +136,8 @@ def rounds_of(matches: Sequence[Match]) -> tuple[tuple[Match, ...], ...]:
     both directions alike. Several meetings of one pairing count separately. 200 hosts, each with
     every other in both directions, take 398 rounds of 100 meetings.
     """
-    outside: list[Match] = []
-    inside: list[Match] = []
-    for match in matches:
-        (inside if match.inside else outside).append(match)
+    outside = [match for match in matches if not match.inside]
+    inside = [match for match in matches if match.inside]
     needs = attrgetter("needs")
     return (*earliest_fit(_in_circle(outside), needs), *earliest_fit(inside, needs))
 
@@ -489,9 +485,8 @@ def _a_host(letter: str) -> str:
 def match_of(pairing: str, pair: HostPair) -> Match:
     """A pairing with what its hosts occupy: machines, shared links."""
     server, client = pair
-    shares = server.shares + client.shares
-    machines = server.machine_name, client.machine_name
-    return Match(pairing, *machines, frozenset(shares) if shares else frozenset())
+    shares = frozenset(server.shares + client.shares)
+    return Match(pairing, server.machine_name, client.machine_name, shares)
 
 
 def local_os() -> str:

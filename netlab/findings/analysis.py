@@ -88,8 +88,6 @@ class RunEvidence:
         self.changed: frozenset[str] = changed_facts(run.plan.content)
         """Names of the facts of hosts that netlab itself changes during the run (``variants`` in
         the matrix). No value of such a fact holds for the whole run."""
-        self.notes = tuple(self._steady(note) for note in run.facts)
-        """The recorded facts of hosts, without the facts named in ``changed``."""
 
     def _steady(self, note: Mapping[str, Any]) -> Mapping[str, Any]:
         facts = note.get("facts")
@@ -177,8 +175,8 @@ class RunEvidence:
 
     @cached_property
     def facts(self) -> dict[str, list[Mapping[str, Any]]]:
-        """Host → its facts in the order in which they were recorded."""
-        return _by_host(self.notes)
+        """Host → its facts as recorded, in that order, without those named in ``changed``."""
+        return by_host(self._steady(note) for note in self.run.facts)
 
     @cached_property
     def routes(self) -> dict[str, list[Mapping[str, Any]]]:
@@ -191,7 +189,7 @@ class RunEvidence:
         }
         return {
             host: [route for route in routes if route.get("route_interface") in interfaces]
-            for host, routes in _by_host(self._steady(note) for note in self.run.routes).items()
+            for host, routes in by_host(self._steady(note) for note in self.run.routes).items()
         }
 
     @cached_property
@@ -203,10 +201,11 @@ class RunEvidence:
         )
 
 
-def _by_host(notes: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    by_host: dict[str, list[Mapping[str, Any]]] = {}
+def by_host(notes: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Host → its facts, of notes as in ``results.run.Run.facts``."""
+    facts_of: dict[str, list[Mapping[str, Any]]] = {}
     for note in notes:
         facts = note.get("facts")
         if isinstance(facts, Mapping):
-            by_host.setdefault(str(note.get("host", "")), []).append(facts)
-    return by_host
+            facts_of.setdefault(str(note.get("host", "")), []).append(facts)
+    return facts_of

@@ -65,11 +65,7 @@ def above_ceiling(samples: Iterable[StreamSample]) -> Iterator[Finding]:
             causes[cause].append(sample)
     of_tools: list[Finding] = []
     for (kind, tool), streams in causes.items():
-
-        def kind_of(sample: StreamSample, kind: Kind = kind) -> Kind | None:
-            return kind if is_above(sample) else None
-
-        for above in findings_of(streams, kind_of):
+        for above in findings_of(streams, {it: kind for it in streams if is_above(it)}.get):
             if tool:
                 of_tools.append(replace(above, words={"tool": tool, "way": _way(above, streams)}))
             else:
@@ -337,16 +333,15 @@ ENDS = ("sender", "receiver", "client", "server")
 SIDES = ("send", "receive")
 
 
-def buffers(series: Iterable[Series]) -> tuple[Finding, ...]:
+def buffers(series: Sequence[Series]) -> tuple[Finding, ...]:
     """Findings about buffers that the system capped or doubled, about cells with equal effective
     buffers, and about buffer sizes without an effect.
     """
-    all_series = tuple(series)
     return (
-        *_reported(all_series, "capped", Kind.SOCKET_BUFFER_CAPPED),
-        *_same_points(all_series),
-        *filter(None, map(_no_effect, all_series)),
-        *_reported(all_series, "doubled", Kind.SOCKET_BUFFER_DOUBLED),
+        *_reported(series, "capped", Kind.SOCKET_BUFFER_CAPPED),
+        *_same_points(series),
+        *filter(None, map(_no_effect, series)),
+        *_reported(series, "doubled", Kind.SOCKET_BUFFER_DOUBLED),
     )
 
 

@@ -148,15 +148,11 @@ def _costs_nothing(
 
     Each throughput is divided by the median of its cell.
     """
-    cells = grouped((stream.sample for stream in streams), lambda sample: sample.cell)
-    middles = {cell: _middle(trials) for cell, trials in cells.items()}
-    points = [
-        (
-            max(end.waited_share for end in ends_of(sample)),
-            sample.throughput_bit_per_s / (middles[sample.cell] or 1),
-        )
-        for sample in (stream.sample for stream in streams)
-    ]
+    points: list[tuple[float, float]] = []
+    for trials in grouped((it.sample for it in streams), lambda sample: sample.cell).values():
+        waits = [max(end.waited_share for end in ends_of(sample)) for sample in trials]
+        middle = _middle(trials) or 1
+        points += zip(waits, (it.throughput_bit_per_s / middle for it in trials), strict=True)
     waits = [waited for waited, _ in points]
     if len(points) < VETO_TRIALS or max(waits) - min(waits) < VETO_SPAN:
         return False

@@ -215,43 +215,29 @@ def _hosts(
                 if (sends and pair[0] == host) or (receives and pair[1] == host)
             )
             by_host[host, (sends, receives)].append(_SlowPairs(column, pairs, others))
-    for (host, ways), slow_pairs in by_host.items():
-        yield _host(host, ways, slow_pairs, columns, explained, link)
-
-
-def _host(
-    host: str,
-    slow: tuple[bool, bool],
-    by_column: Sequence[_SlowPairs],
-    all_columns: Sequence[MeshColumn],
-    explained: Explanations,
-    link: Link | None,
-) -> Finding:
-    """The finding about a slow host.
-
-    Its figures are those of the column in which the host is fastest, because other limits matter
-    least in this column.
-    """
-    best = max(by_column, key=lambda column_pairs: column_pairs.throughput)
-    column, kinds = best.column, _limit_kinds(by_column, explained)
-    fast = [pair for pair in column.trials if host in pair and pair not in best.pairs]
-    other_way = max(map(column.throughput, fast), default=None)
-    figures: dict[str, float | None] = {
-        _MOST_OF[slow]: best.throughput,
-        "receives_bit_per_s" if slow[0] else "sends_bit_per_s": other_way,
-        "others_bit_per_s": median([column.throughput(pair) for pair in best.others]),
-        "ceiling_share": best.share,
-    }
-    words: dict[str, str] = {}
-    if kinds:
-        words["limits"] = joined(", ", [kind.limit for kind in kinds if kind.limit is not None])
-    elif all(slow):
-        figures |= _as_link(host, best.share, all_columns, link)
-    peers = sorted({end for pair in best.pairs for end in pair} - {host})
-    if len(peers) <= LEAST_PEERS:
-        words["one_peer"], words["other_peer"] = peers[0], peers[-1]
-    group = narrowed((column_pairs.column for column_pairs in by_column), all_columns, host)
-    return finding(Kind.MESH_LIMIT_HOST, group, (), figures, words, _shown(by_column))
+    for (host, slow), by_column in by_host.items():
+        # Other limits matter least in the column in which the host is fastest.
+        best = max(by_column, key=lambda column_pairs: column_pairs.throughput)
+        column, kinds = best.column, _limit_kinds(by_column, explained)
+        fast = [pair for pair in column.trials if host in pair and pair not in best.pairs]
+        figures: dict[str, float | None] = {
+            _MOST_OF[slow]: best.throughput,
+            "receives_bit_per_s" if slow[0] else "sends_bit_per_s": max(
+                map(column.throughput, fast), default=None
+            ),
+            "others_bit_per_s": median([column.throughput(pair) for pair in best.others]),
+            "ceiling_share": best.share,
+        }
+        words: dict[str, str] = {}
+        if kinds:
+            words["limits"] = joined(", ", [kind.limit for kind in kinds if kind.limit is not None])
+        elif all(slow):
+            figures |= _as_link(host, best.share, columns, link)
+        peers = sorted({end for pair in best.pairs for end in pair} - {host})
+        if len(peers) <= LEAST_PEERS:
+            words["one_peer"], words["other_peer"] = peers[0], peers[-1]
+        group = narrowed((column_pairs.column for column_pairs in by_column), columns, host)
+        yield finding(Kind.MESH_LIMIT_HOST, group, (), figures, words, _shown(by_column))
 
 
 _MOST_OF: Mapping[tuple[bool, bool], str] = {
@@ -307,28 +293,24 @@ def _pairs(columns: Sequence[MeshColumn], explained: Explanations) -> Iterator[F
         for ends, pairs in ways.items():
             other_pairs = tuple(pair for pair in column.trials if frozenset(pair) != ends)
             by_ends[ends].append(_SlowPairs(column, tuple(pairs), other_pairs))
-    for slow_pairs in by_ends.values():
-        yield _pair(slow_pairs, columns)
-
-
-def _pair(by_column: Sequence[_SlowPairs], all_columns: Sequence[MeshColumn]) -> Finding:
-    best = max(by_column, key=lambda column_pairs: column_pairs.throughput)
-    column, ways = best.column, {pair for column_pairs in by_column for pair in column_pairs.pairs}
-    sender, receiver = pair = max(best.pairs, key=column.throughput)
-    figures = {
-        "throughput_bit_per_s": best.throughput,
-        "expected_bit_per_s": min(
-            max(column.throughput(other) for other in best.others if other[end] == pair[end])
-            for end in (0, 1)
-        ),
-        "ceiling_share": best.share,
-    }
-    words = {"sending": sender, "receiving": receiver}
-    if len(ways) > 1:
-        words = {"one": min(pair), "other": max(pair)}
-    narrow = narrowed((column_pairs.column for column_pairs in by_column), all_columns)
-    group = Group(named(min(pair), max(pair)), narrow.protocol, narrow.message_bytes)
-    return finding(Kind.MESH_LIMIT_PAIR, group, (), figures, words, _shown(by_column))
+    for by_column in by_ends.values():
+        best = max(by_column, key=lambda column_pairs: column_pairs.throughput)
+        column = best.column
+        sender, receiver = pair = max(best.pairs, key=column.throughput)
+        figures = {
+            "throughput_bit_per_s": best.throughput,
+            "expected_bit_per_s": min(
+                max(column.throughput(other) for other in best.others if other[end] == pair[end])
+                for end in (0, 1)
+            ),
+            "ceiling_share": best.share,
+        }
+        words = {"sending": sender, "receiving": receiver}
+        if len({pair for column_pairs in by_column for pair in column_pairs.pairs}) > 1:
+            words = {"one": min(pair), "other": max(pair)}
+        narrow = narrowed((column_pairs.column for column_pairs in by_column), columns)
+        group = Group(named(min(pair), max(pair)), narrow.protocol, narrow.message_bytes)
+        yield finding(Kind.MESH_LIMIT_PAIR, group, (), figures, words, _shown(by_column))
 
 
 def _meshes(

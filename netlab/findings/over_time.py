@@ -383,8 +383,8 @@ def within_blocks(run: Run) -> frozenset[tuple[str, int]]:
 
 def lasted_s(run: Run, trials: Iterable[tuple[str, int]]) -> float | None:
     """Time from the start of the first of these trials to the start of the last, in seconds."""
-    begins = (utc_of(run.latest[trial].started_at) for trial in trials if trial in run.latest)
-    times = [begin for begin in begins if begin is not None]
+    records = map(run.latest.get, trials)
+    times = [begin for it in records if it and (begin := utc_of(it.started_at)) is not None]
     return (max(times) - min(times)).total_seconds() if times else None
 
 
@@ -396,14 +396,12 @@ def _complete(quantity: str, cells: Mapping[CellFlow, Mapping[int, float]]) -> B
         cell: next(n for n in range(len(figures) + 1) if n + 1 not in figures)
         for cell, figures in cells.items()
     }
-    counts = sorted(set(block_counts.values()) - {0})
-    if not counts:
-        return BlockTable(quantity, {})
-    blocks = max(counts, key=lambda n: n * sum(count >= n for count in block_counts.values()))
+    counts = block_counts.values()
+    blocks = max(sorted({*counts}), key=lambda n: n * sum(it >= n for it in counts), default=0)
     figures = {
         cell: tuple(cells[cell][block] for block in range(1, blocks + 1))
         for cell, count in block_counts.items()
-        if count >= blocks
+        if count >= blocks > 0
     }
     return BlockTable(quantity, figures)
 

@@ -173,8 +173,7 @@ def _stated(points: Mapping[str, Sequence[Point]], statements: StatedFacts) -> I
         shortest = duration.shortest_s / duration.asked_s
         if longest <= 1 + TOLERANCE and shortest >= 1 - TOLERANCE:
             continue
-        names = ("asked_s", "shortest_s", "longest_s")
-        figures = {name: getattr(duration, name) for name in names}
+        figures = {it: getattr(duration, it) for it in ("asked_s", "shortest_s", "longest_s")}
         for pairing in filter(duration.is_of, points):
             cells = tuple(dict.fromkeys(point.cell for point in points[pairing] if point.values))
             words = {"source": duration.source}
@@ -195,7 +194,7 @@ _Level = tuple[Group, int | None]
 all pairings."""
 
 
-def unrepeated(series: Iterable[Series]) -> Iterator[Finding]:
+def unrepeated(series: Sequence[Series]) -> Iterator[Finding]:
     """One finding for every two pairings and each protocol, if each stream cell has one trial.
 
     The pairing that comes later in the plan is compared with the earlier pairing. The evidence is
@@ -203,9 +202,8 @@ def unrepeated(series: Iterable[Series]) -> Iterator[Finding]:
     ``netlab.stats.compare`` gives "cannot tell" for each of these cells.
     """
     figures: dict[str, dict[_Level, tuple[str, float]]] = {}
-    every = tuple(series)
-    mesh = of_mesh({one_series.group.pairing for one_series in every})
-    for one_series in every:
+    mesh = of_mesh({one_series.group.pairing for one_series in series})
+    for one_series in series:
         if one_series.test != "stream" or one_series.group.pairing in mesh:
             continue
         of_pairing = figures.setdefault(one_series.group.pairing, {})

@@ -478,9 +478,8 @@ _COUNTED = frozenset({"delivery"})
 """Names of kinds whose figures are numbers of messages, or of segments: those of all trials."""
 
 
-def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | None]:
+def evidence(kind: Kind, samples: Sequence[StreamSample]) -> dict[str, float | None]:
     """Medians over the trials, or sums; ``None`` for a figure that is missing in some trial."""
-    samples = tuple(trials)
     medians: dict[str, float | None] = {}
     for name in (*_ALWAYS, *kind.figures):
         values = [attrgetter(FIGURES.get(name, name))(sample) for sample in samples]
@@ -491,14 +490,13 @@ def evidence(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, float | No
     return medians
 
 
-def words(kind: Kind, trials: Iterable[StreamSample]) -> dict[str, str]:
+def words(kind: Kind, samples: Sequence[StreamSample]) -> dict[str, str]:
     """Evidence that is not a number, if it is the same in all of these trials."""
     if kind is Kind.UNSCALED_WINDOW:
-        hosts = {sample.unscaled_at for sample in trials}
+        hosts = {sample.unscaled_at for sample in samples}
         return {"at_host": hosts.pop()} if len(hosts) == 1 and "" not in hosts else {}
     if kind is not Kind.OTHER_TRAFFIC:
         return {}
-    samples = tuple(trials)
     where = "sender-queue" if all(it.others_are_sent_here for it in samples) else "path"
     reported = [sample.reported_others for sample in samples]
     places = {None if it is None else (it.host, it.receiving) for it in reported}

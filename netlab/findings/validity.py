@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from netlab.ethernet import Link
@@ -200,17 +201,16 @@ SAVING_PLANS = frozenset({"Power saver", "Balanced", "Energiesparmodus", "Ausbal
 
 
 def doubts(
-    samples: Iterable[StreamSample],
-    notes: Iterable[Mapping[str, Any]] = (),
+    samples: Sequence[StreamSample],
+    facts: Facts = MappingProxyType({}),
     changed: Collection[str] = (),
     unsteady: Iterable[Finding] = (),
 ) -> tuple[Finding, ...]:
-    """All doubts; ``notes`` are the facts of hosts, as in ``results.run.Run.facts``.
+    """All doubts; ``facts``: those of each host before and after the run.
 
     ``changed``: names of facts that netlab changes during the run (``variants`` of the matrix).
     Such changes raise no doubt. ``unsteady``: findings about trials whose path explains them.
     """
-    streams = tuple(samples)
     told = {key for finding in unsteady for key in finding.trials}
 
     def is_off(_sample: StreamSample, end: StreamEnd) -> bool:
@@ -224,13 +224,13 @@ def doubts(
         return (waited or robbed(end)) and not is_told and limit_of(sample) in _OPEN
 
     return (
-        *above_ceiling(streams),
-        *_of_lengths(streams, changed),
-        *(() if "congestion" in changed else _congestion(streams)),
-        *_with_steps((end.host, s.cell, end.clock_step_ns) for s in streams for end in s.ends),
-        *_of_hosts(streams, Kind.CLOCK_RATE, is_off, ("clock_ppm",)),
-        *_of_hosts(streams, Kind.OTHER_LOAD, is_disturbed, ("run_queue_share", "steal_share")),
-        *power_saving(notes),
+        *above_ceiling(samples),
+        *_of_lengths(samples, changed),
+        *(() if "congestion" in changed else _congestion(samples)),
+        *_with_steps((end.host, s.cell, end.clock_step_ns) for s in samples for end in s.ends),
+        *_of_hosts(samples, Kind.CLOCK_RATE, is_off, ("clock_ppm",)),
+        *_of_hosts(samples, Kind.OTHER_LOAD, is_disturbed, ("run_queue_share", "steal_share")),
+        *power_saving(facts),
     )
 
 
@@ -277,9 +277,8 @@ ODD_BACK = 0.03
 up to 0.4 % apart in recorded runs without loss, and by what is under way at the edges."""
 
 
-def delivered(samples: Iterable[StreamSample]) -> Iterator[Finding]:
+def delivered(samples: Sequence[StreamSample]) -> Iterator[Finding]:
     """Messages and segments that were not lost, but late, copied or marked."""
-    streams = tuple(samples)
     for kind in kinds_named("delivery"):
 
         def shown(sample: StreamSample, kind: Kind = kind) -> Kind | None:
@@ -291,7 +290,7 @@ def delivered(samples: Iterable[StreamSample]) -> Iterator[Finding]:
             return kind if 0 < ODD * number <= odd and odd > few else None
 
         # Single needless repeats are usual.
-        yield from findings_of(streams, shown, in_most=kind is Kind.DELIVERY_TWICE)
+        yield from findings_of(samples, shown, in_most=kind is Kind.DELIVERY_TWICE)
 
 
 _COUNTED_BACK = {
@@ -301,7 +300,7 @@ _COUNTED_BACK = {
 """Kind of finding → the value that counts such acknowledgements."""
 
 
-def way_back(samples: Iterable[StreamSample]) -> Iterator[Finding]:
+def way_back(samples: Sequence[StreamSample]) -> Iterator[Finding]:
     """Acknowledgements that were lost, damaged, copied or overtaken."""
 
     def shown(sample: StreamSample) -> Kind | None:
@@ -318,8 +317,7 @@ def way_back(samples: Iterable[StreamSample]) -> Iterator[Finding]:
         least += abs((sample.receiver.window_ns or window_ns) / window_ns - 1)
         return kind if abs(share) >= least and damaged < COVERED * abs(share) else None
 
-    streams = tuple(samples)
-    yield from findings_of(streams, shown, in_most=False)
+    yield from findings_of(samples, shown, in_most=False)
     for kind, name in _COUNTED_BACK.items():
 
         def odd(sample: StreamSample, kind: Kind = kind, name: str = name) -> Kind | None:
@@ -329,7 +327,7 @@ def way_back(samples: Iterable[StreamSample]) -> Iterator[Finding]:
             is_odd = number > FEW and not sample.flow and (share is None or share >= ODD)
             return kind if is_odd else None
 
-        yield from findings_of(streams, odd, in_most=False)
+        yield from findings_of(samples, odd, in_most=False)
 
 
 def _congestion(samples: Iterable[StreamSample]) -> Iterator[Finding]:
@@ -396,20 +394,16 @@ def _of_hosts(
             yield finding(kind, Group(host=host), tuple(shown), worst)
 
 
-def power_saving(facts: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
+def power_saving(facts: Facts) -> Iterator[Finding]:
     """Hosts whose CPUs or interfaces save power, by their facts before or after the run."""
-    hosts: dict[str, dict[str, str]] = {}
-    for note in facts:
-        of_host = note.get("facts")
-        if not isinstance(of_host, Mapping):
-            continue
-        savings = hosts.setdefault(str(note.get("host", "")), {})
-        if governors := SAVING & {*str(of_host.get("governor")).split(",")}:
-            savings["governor"] = ", ".join(sorted(governors))
-        if of_host.get("power_plan") in SAVING_PLANS:
-            savings["power_plan"] = str(of_host["power_plan"])
-        if of_host.get("interface_eee") == "active":
-            savings["interface_eee"] = "active"
-    for host, words in hosts.items():
+    for host, readings in facts.items():
+        words: dict[str, str] = {}
+        for reading in readings:
+            if governors := SAVING & {*str(reading.get("governor")).split(",")}:
+                words["governor"] = ", ".join(sorted(governors))
+            if reading.get("power_plan") in SAVING_PLANS:
+                words["power_plan"] = str(reading["power_plan"])
+            if reading.get("interface_eee") == "active":
+                words["interface_eee"] = "active"
         if words:
             yield finding(Kind.POWER_SAVING, Group(host=host), words=words)

@@ -13,6 +13,7 @@ from made_readings import plan_of, result
 from made_samples import ACCOUNT, CEILING, IDLE, SECOND_NS, changed, tcp, udp
 from made_trips import trip_cell
 
+from netlab.findings.analysis import by_host
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, of_trials
 from netlab.findings.stream_end import StreamEnd
@@ -275,7 +276,7 @@ def test_other_load_is_not_reported_where_stopped_data_or_stops_of_the_sender_ex
 
 
 def saving(*notes: Mapping[str, Any]) -> list[tuple[str, Mapping[str, str]]]:
-    findings = list(power_saving(notes))
+    findings = list(power_saving(by_host(notes)))
     assert {(finding.kind, finding.severity, finding.cells) for finding in findings} <= {
         (Kind.POWER_SAVING, "note", ())
     }
@@ -318,7 +319,7 @@ def test_validity_findings_come_in_a_fixed_order_of_kinds() -> None:
         sender=end(**wrong),
     )
     cubic_sample = changed(sample, congestion="cubic")
-    findings = doubts([sample, cubic_sample], [{"host": "b", "facts": {"governor": "powersave"}}])
+    findings = doubts([sample, cubic_sample], {"b": [{"governor": "powersave"}]})
     assert [finding.kind for finding in findings] == [
         Kind.ABOVE_WIRE_RATE,
         Kind.MTU_MISMATCH_STREAM,

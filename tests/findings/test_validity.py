@@ -20,7 +20,7 @@ def only(findings: tuple[Finding, ...]) -> Finding:
 
 
 def test_a_normal_stream_has_no_validity_finding() -> None:
-    assert doubts([udp(), tcp(congestion="cubic"), udp(path_mtu_bytes=1500)], [{"host": "a"}]) == ()
+    assert doubts([udp(), tcp(congestion="cubic"), udp(path_mtu_bytes=1500)], {"a": [{}]}) == ()
 
 
 # ---- the ceiling ---------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def test_other_load_that_is_not_the_limit_is_reported_as_a_note() -> None:
 def test_a_host_with_a_power_saving_setting_has_a_note(
     facts: dict[str, str], words: dict[str, str]
 ) -> None:
-    findings = doubts([], [{"host": "b", "when": "before", "facts": facts}])
+    findings = doubts([], {"b": [facts]})
     assert [finding.words for finding in findings] == ([words] if words else [])
     for finding in findings:
         assert (finding.kind, finding.group.host) == (Kind.POWER_SAVING, "b")

@@ -65,7 +65,7 @@ def test_congestion_control_and_mtu_that_variants_change_have_no_warning() -> No
     ]
 
     def kinds(*changed: str) -> list[Kind]:
-        return [finding.kind for finding in doubts(samples, (), changed)]
+        return [finding.kind for finding in doubts(samples, {}, changed)]
 
     assert kinds() == [Kind.MTU_MISMATCH_STREAM, Kind.CONGESTION_DIFFERS]
     assert kinds("congestion") == [Kind.MTU_MISMATCH_STREAM]
