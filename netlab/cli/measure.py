@@ -158,9 +158,6 @@ def _choose(networks: Sequence[SharedNetwork]) -> SharedNetwork:
     return networks[chosen_line("The hosts share several networks:", lines)]
 
 
-FIRST_MATRIX = Path("first.yaml")
-
-
 @click.command(short_help="Look at hosts; write lab.yaml and a first matrix.")
 @click.argument("names", nargs=-1, metavar="[HOST]...")
 @click.option("--yes", is_flag=True, help="Ask nothing. Unknown host keys are still refused.")
@@ -177,7 +174,7 @@ FIRST_MATRIX = Path("first.yaml")
     "--matrix",
     type=options.FILE,
     metavar="FILE",
-    default=FIRST_MATRIX,
+    default=Path("first.yaml"),
     show_default=True,
     help="The file for the first matrix.",
 )

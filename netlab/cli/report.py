@@ -103,9 +103,6 @@ def _option(option: CommandOption) -> Callable[[Callable[..., None]], Callable[.
     )
 
 
-LOWEST_PRIORITY = 19
-
-
 @click.command()
 @options.RUN
 @options.LANG
@@ -161,7 +158,7 @@ def report(
     from netlab.report.live import watch
 
     # This machine may also control the run, and the run has priority over the report.
-    os.nice(LOWEST_PRIORITY)
+    os.nice(19)  # the lowest priority
     try:
         with interruptible():
             watch(folder, language, notify, narrow=narrow)

@@ -70,8 +70,7 @@ def idle_defaults(document: Document, model: MatrixFile) -> Iterator[Fault]:
     fields = {field for test in model.tests for field in FIELDS[test.test]}
     for name in _given(document, model.defaults, ("defaults",)):
         if FIELD_OF[name] not in fields:
-            kinds = kinds_with(name)
-            message = f"no test of this matrix has this setting: it belongs to {kinds}"
+            message = f"no test of this matrix has this setting: it belongs to {kinds_with(name)}"
             yield document.fault(("defaults", name), message, at_key=True)
 
 
@@ -359,9 +358,8 @@ def _faults_of_cells(
     # If no rule names a pairing, every pairing has the cells of the first one.
     is_by_pairing = any(grid.depends_on_pairing for grid in grids)
     pairings = model.pairing_names if is_by_pairing else model.pairing_names[:1]
-    cells = expansion(pairings, grids)
     faults: list[Fault] = []
-    for problem in cells.problems:
+    for problem in expansion(pairings, grids).problems:
         place: KeyPath = ("tests", problem.grid)
         if problem.kind == "setting":
             place = next(places_of(model, problem), place)

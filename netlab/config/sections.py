@@ -267,7 +267,6 @@ MirrorName = Annotated[
 """A name that the setting ``mirror`` can have; ``netprobe`` is netlab's own probe."""
 
 
-AS_FOUND = "as found"
 COMBINATIONS_MOST = 1000
 """Maximum number of combinations of states; each combination is a value of ``variant``."""
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
@@ -329,7 +328,7 @@ class ChangeSection(Section):
     )
     restore: Annotated[
         Words,
-        BeforeValidator(lambda value: () if value == AS_FOUND else words_of(value)),
+        BeforeValidator(lambda value: () if value == "as found" else words_of(value)),
         Field(strict=False),
         WithJsonSchema(COMMAND_IN_JSON),
     ] = absent("A command that undoes the change; or `as found`, if netlab knows the setting.")

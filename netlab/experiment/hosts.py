@@ -462,12 +462,11 @@ class Inventory:
         Replacements are included only if a machine can run several systems: the machine may be
         running another system than the one needed.
         """
-        names: dict[str, None] = {}
+        names: set[str] = set()
         for pairing in pairings:
             candidates = self.candidates(pairing)
-            names.update({host.name: None for pair in candidates[:1] for host in pair})
-            if any(host.machine for pair in candidates for host in pair):
-                names.update({host.name: None for pair in candidates for host in pair})
+            several = any(host.machine for pair in candidates for host in pair)
+            names |= {it.name for pair in candidates[: None if several else 1] for it in pair}
         return tuple(host for host in self.hosts if host.name in names)
 
 

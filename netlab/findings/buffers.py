@@ -41,9 +41,6 @@ WAYS: Mapping[str, Message] = {
 """Beginning of a tool's remark in a record → the way of counting that may raise the tool's figure.
 No other remark concerns the counting of bytes or time."""
 
-_UNKNOWN = _("the tool counts bytes and time in its own way")
-_OF_LINK = ("network", "interface")
-
 
 def above_ceiling(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """One finding per group, cause and tool, over the cells in which most trials are above the wire
@@ -55,7 +52,7 @@ def above_ceiling(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     links: dict[tuple[object, ...], list[StreamSample]] = defaultdict(list)
     for sample in samples:
         hosts, settings = frozenset(end.host for end in sample.ends), dict(sample.conditions)
-        links[hosts, *map(settings.get, _OF_LINK)].append(sample)
+        links[hosts, *map(settings.get, ("network", "interface"))].append(sample)
     causes: dict[tuple[Kind, str], list[StreamSample]] = defaultdict(list)
     for streams in links.values():
         kind_of_tools = _kind_of_tools(streams)
@@ -88,9 +85,8 @@ def _kind_of_tools(streams: Iterable[StreamSample]) -> Kind:
     cells = grouped((s for s in streams if not s.engine), lambda s: (s.cell, s.flow))
     above = full = False
     for trials in cells.values():
-        above_count = sum(map(is_above, trials))
         full_count = sum(fills_the_wire(trial) and not is_above(trial) for trial in trials)
-        above |= 2 * above_count > len(trials)
+        above |= 2 * sum(map(is_above, trials)) > len(trials)
         full |= 2 * full_count > len(trials)
     if above:
         return Kind.ABOVE_WIRE_RATE
@@ -107,7 +103,7 @@ def _way(finding: Finding, streams: Iterable[StreamSample]) -> Message:
         for remark in sample.engine_remarks.split("; ")
     }
     ways = (way for begin, way in WAYS.items() if any(r.startswith(begin) for r in remarks))
-    return next(ways, _UNKNOWN)
+    return next(ways, _("the tool counts bytes and time in its own way"))
 
 
 LEAST_FULL, LEAST_FALLEN = 4, 3

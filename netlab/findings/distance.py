@@ -280,26 +280,24 @@ class PathLoss:
 
 def path_loss(samples: Iterable[StreamSample]) -> PathLoss:
     """The loss of the streams in one direction of a path."""
-    packets = lost_packets = gentle_packets = gentle_lost = 0
+    counts: Counter[str] = Counter()
     for sample in samples:
         if sample.protocol == "TCP":
             segments, known = sample.sent_segments, sample.tcp.retransmissions is not None
             if segments is not None and known and sample.streams == 1:
-                packets, lost_packets = packets + segments, lost_packets + lost_segments(sample)
+                counts.update(packets=segments, lost=lost_segments(sample))
             continue
         sent, lost = sample.losses.sent, sample.losses.lost
         if sent is None or lost is None or sample.packets_a_message != 1:
             continue
-        packets, lost_packets = packets + sent, lost_packets + lost
+        counts.update(packets=sent, lost=lost)
         if is_gentle(sample):
             places = placed(sample)
             if all(place.kind is not Kind.LOSS_UNKNOWN for place in places):
                 on_path = (Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_DAMAGED)
                 of_path = (p.lost for p in places if OF_LOSSES[p.kind] in on_path)
-                gentle_packets, gentle_lost = gentle_packets + sent, gentle_lost + sum(of_path)
-    return PathLoss(
-        packets=packets, lost=lost_packets, gentle_packets=gentle_packets, gentle_lost=gentle_lost
-    )
+                counts.update(gentle_packets=sent, gentle_lost=sum(of_path))
+    return PathLoss(**counts)
 
 
 def is_gentle(sample: StreamSample) -> bool:

@@ -474,16 +474,13 @@ FIGURES: Mapping[str, str] = {
 _ALWAYS = ("throughput_bit_per_s", "ceiling_bit_per_s", "ceiling_share")
 
 
-_COUNTED = frozenset({"delivery"})
-"""Names of kinds whose figures are numbers of messages, or of segments: those of all trials."""
-
-
 def evidence(kind: Kind, samples: Sequence[StreamSample]) -> dict[str, float | None]:
     """Medians over the trials, or sums; ``None`` for a figure that is missing in some trial."""
     medians: dict[str, float | None] = {}
     for name in (*_ALWAYS, *kind.figures):
         values = [attrgetter(FIGURES.get(name, name))(sample) for sample in samples]
-        middle = sum if name in kind.figures and kind.name in _COUNTED else median
+        # Numbers of messages, or of segments, are those of all trials.
+        middle = sum if name in kind.figures and kind.name == "delivery" else median
         medians[name] = middle(values) if values and None not in values else None
     if kind.is_costly and samples:
         medians["costs_share"] = median(cost_of(kind, sample) for sample in samples)

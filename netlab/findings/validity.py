@@ -221,7 +221,8 @@ def doubts(
         waited = starved(end) and not throttled(end)
         stopped = lost_to_stops(sample) or lost_to_pauses(sample)
         is_told = sample.record.key in told or stopped
-        return (waited or robbed(end)) and not is_told and limit_of(sample) in _OPEN
+        unknown = (None, Kind.NOT_DETERMINED, Kind.PACING)
+        return (waited or robbed(end)) and not is_told and limit_of(sample) in unknown
 
     return (
         *above_ceiling(samples),
@@ -367,9 +368,6 @@ def clock_steps_of_round_trips(run: Run) -> Iterator[Finding]:
         for record in run.latest.values()
         for host, end in ((record.client, "client"), (record.server, "server"))
     )
-
-
-_OPEN = (None, Kind.NOT_DETERMINED, Kind.PACING)
 
 
 def _of_hosts(

@@ -189,16 +189,14 @@ class Progress:
     def record(self, record: Record) -> None:
         """Report a record that was written."""
         key = (record.cell, record.trial)
-        is_expected = key in self._windows_s
+        self._done += key in self._windows_s
         window_s = self._windows_s.pop(key, 0.0)
+        self._left_s -= window_s
         began = self._trial_began.pop(key, None)
         took_s = None if began is None else time.monotonic() - began
         if took_s is not None:
             self._excess_s += took_s - window_s
             self._excesses += 1
-        if is_expected:
-            self._done += 1
-            self._left_s -= window_s
         if record.status is Status.FAILED:
             self._failed += 1
             self.notify(f"{self._words(record.cell)}: failed: {record.detail or record.reason}")

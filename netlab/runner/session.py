@@ -43,7 +43,6 @@ from netlab.trial.record import Record, Status, Value, grouped
 from netlab.units import format_share, many
 from netlab.version import VERSION
 
-CAPTURES = "captures"
 LOSSES_MOST = 5
 """A trial that loses its host more often than this is not repeated: it may cause the losses."""
 
@@ -378,7 +377,7 @@ class Session:
                 self.progress.trial(trial)
                 ends = replace(
                     self.pool.ends(cell),
-                    captures=self.folder.path / CAPTURES,
+                    captures=self.folder.path / "captures",
                     window=window,
                     participant=participant,
                     mirrors=self.matrix.mirrors,
@@ -605,5 +604,4 @@ def flag(
             folder.note(NOT_TIGHT, durable=False, cell=key, trials=trials, **limits)
     width, more = format_share(rule.within), len(imprecise) - 1
     cell_words = f"{imprecise[0][0]} and {more} more" if more else imprecise[0][0]
-    sentence = f"the mean is not within ± {width} after {rule.at_most} trials: {cell_words}"
-    progress.warn([sentence])
+    progress.warn([f"the mean is not within ± {width} after {rule.at_most} trials: {cell_words}"])

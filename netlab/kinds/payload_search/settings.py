@@ -60,9 +60,8 @@ class PayloadSearch(Answered, CongestedTest):
         """Bounds of a search in both directions. A size that is lost takes its time-out. A size
         that passes takes one round trip, which counts as no time here.
         """
-        least = LEAST_MESSAGE_BYTES[self.protocol]
         most = ethernet.MAX_DATAGRAM_BYTES[self.ip_version]
-        silent = _GUESSES + math.ceil(math.log2(most - least + 1))
+        silent = _GUESSES + math.ceil(math.log2(most - LEAST_MESSAGE_BYTES[self.protocol] + 1))
         if self.protocol == "UDP":
             silent += 1  # the largest size that passes, plus one byte, with fragments allowed
         each_s = self.timeout_s + (SETTLE_TCP_S if self.protocol == "TCP" else 0.0)
