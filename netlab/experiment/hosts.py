@@ -448,7 +448,8 @@ class Inventory:
         server, client = pairing[0], pairing[1]
         usable = [host for host in self.hosts if host.name not in self.observed]
         systems = {host.os for host in usable}
-        lacking = {server} - systems | {client} - {host.os for host in usable if host.has_agent}
+        clients = {host.os for host in usable if host.has_agent}
+        lacking = {server} - systems | {client} - clients
         if lacking:
             hosts = " and ".join(_a_host(letter) for letter in OS_NAMES if letter in lacking)
             return f"{hosts} that can be the client" if lacking <= systems else hosts

@@ -304,20 +304,12 @@ class OneRate:
     """For bits: every way to count bytes by which the sizes have one rate."""
 
 
-def one_frame_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
-    """The longest run of neighbouring sizes with one frame rate; ``None`` if there is none."""
-    return _one_rate(sizes, [None], CLOSE_FRAMES)
-
-
-def one_bit_rate(sizes: Sequence[SizeSample]) -> OneRate | None:
-    """The longest run of neighbouring sizes with one bit rate; ``None`` if there is none."""
-    return _one_rate(sizes, Accounting, CLOSE_BITS)
-
-
-def _one_rate(
-    sizes: Sequence[SizeSample], accounts: Iterable[Accounting | None], close: float
-) -> OneRate | None:
-    found = []
+def one_rate(sizes: Sequence[SizeSample], *, in_bits: bool) -> OneRate | None:
+    """The longest run of neighbouring sizes with one rate, in frames/s or (``in_bits``) in bit/s;
+    ``None`` if there is none.
+    """
+    accounts: Iterable[Accounting | None] = Accounting if in_bits else [None]
+    close, found = CLOSE_BITS if in_bits else CLOSE_FRAMES, []
     for run in runs_of([size.frame_bytes for size in sizes]):
         rates = {
             account: rate
@@ -400,13 +392,13 @@ def search_limits(run: Run) -> Iterator[Finding]:
 
 def _of_device(group: SizeGroup) -> Iterator[Finding]:
     rest = group.showing("device")
-    one = one_frame_rate([size for size in rest if _holder(size) != "ours"])
+    one = one_rate([size for size in rest if _holder(size) != "ours"], in_bits=False)
     if one is not None:
         figures = {"found_frames_per_s": one.per_s, **_figures(one.sizes)}
         words = _core_words(one.sizes)
         yield _finding_of(Kind.SEARCH_LIMIT_FRAME_RATE, group, one.sizes, figures, words)
         rest = tuple(size for size in rest if size not in one.sizes)
-    if (one := one_bit_rate(rest)) is not None:
+    if (one := one_rate(rest, in_bits=True)) is not None:
         figures = {"policed_bit_per_s": one.per_s, **_figures(one.sizes)}
         first, *alternatives = (_ACCOUNTED[account] for account in one.accounts)
         accounted: Message = first

@@ -13,7 +13,7 @@ from netlab.results.value_types import RUN_CHECK
 from netlab.runner.options import NOTE, Options, Outcome, data_of, possible_of, session_cells
 from netlab.runner.places import AgentGroup
 from netlab.runner.progress import Progress
-from netlab.runner.session import Session, check_cluster, counts, opened_session, resumable, work_of
+from netlab.runner.session import Session, counts, opened_session, resumable, work_of
 from netlab.store.plan import plan_of
 from netlab.store.run_folder import RunFolder
 
@@ -24,7 +24,10 @@ def run(options: Options, progress: Progress, agents: AgentGroup | None = None) 
     ``agents``: open already, so that their hosts need no new login. Raises HostError, LockedError,
     UsageError, and Interrupted after a signal.
     """
-    check_cluster(options.cluster, insecure=options.insecure)
+    if options.cluster is not None:
+        from netlab.runner.cluster.open import cluster_address
+
+        cluster_address(options.cluster, insecure=options.insecure)  # for its error
     matrix = load_matrix(options.matrix, options.overrides, options.hosts, expect_words())
     cells = expand(matrix)
     chosen = session_cells(cells, options.only, options.redo, nothing_else=options.nothing_else)

@@ -408,14 +408,6 @@ def obstacle_left(
     return obstacle
 
 
-def check_cluster(cluster: str | None, *, insecure: bool) -> None:
-    """UsageError if the words of `--cluster` are wrong."""
-    if cluster is not None:
-        from netlab.runner.cluster.open import cluster_address
-
-        cluster_address(cluster, insecure=insecure)
-
-
 @contextmanager
 def opened_session(
     options: Options,

@@ -6,7 +6,7 @@ import pytest
 from made_searches import one_trial
 
 from netlab.findings.rates import Accounting
-from netlab.findings.search_limits import OneRate, SizeSample, one_bit_rate, one_frame_rate
+from netlab.findings.search_limits import OneRate, SizeSample, one_rate
 
 _Bounds = tuple[int, float | None, float | None, float | None]
 """Frame size, highest rate that passed, lowest rate that failed, rate of the line."""
@@ -25,9 +25,9 @@ def test_a_bit_rate_counts_bytes_in_every_way_that_agrees_with_bounds_5_percent_
     rates = ((64, 40_000), (128, 20_000), (256, 10_000))
     sizes = [sample((size, rate, 1.05 * rate, 1e5)) for size, rate in rates]
     accounts = (Accounting.FRAME, Accounting.HEADED)
-    assert one_bit_rate(sizes) == OneRate(tuple(sizes), 20.48e6, accounts)
-    assert one_bit_rate(sizes[:2]) is None
-    assert one_frame_rate(sizes) is None
+    assert one_rate(sizes, in_bits=True) == OneRate(tuple(sizes), 20.48e6, accounts)
+    assert one_rate(sizes[:2], in_bits=True) is None
+    assert one_rate(sizes, in_bits=False) is None
 
 
 FIRST: _Bounds = (64, 101, 105, 1000)
@@ -40,9 +40,9 @@ def test_a_frame_rate_is_the_highest_that_passed_at_sizes_with_close_bounds() ->
     coarse: _Bounds = (512, 101.5, 150, 1000)
     for bounds in ([FIRST, SECOND, LAST], [FIRST, SECOND, LAST, (512, 90, 150, 1000)]):
         sizes = tuple(sample(each) for each in bounds)
-        assert one_frame_rate(sizes) == OneRate(sizes, 101)
+        assert one_rate(sizes, in_bits=False) == OneRate(sizes, 101)
     apart = [sample(each) for each in (FIRST, SECOND, LAST, coarse)]
-    assert one_frame_rate(apart) == OneRate(tuple(apart[:3]), 101)
+    assert one_rate(apart, in_bits=False) == OneRate(tuple(apart[:3]), 101)
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_a_frame_rate_is_the_highest_that_passed_at_sizes_with_close_bounds() ->
 def test_sizes_without_three_close_bounds_that_agree_far_below_the_line_have_no_common_rate(
     bounds: list[_Bounds],
 ) -> None:
-    assert one_frame_rate([sample(each) for each in bounds]) is None
+    assert one_rate([sample(each) for each in bounds], in_bits=False) is None
