@@ -66,6 +66,17 @@ queue; minimum part of the change of the round trips by which its rate changes w
 of the wire ceiling up to which either that, or a range above that of a whole window, shows it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """Of the usual round trips of a trial, which vary."""
+
+    mean_ns: float
+    shortest_ns: float
+    """The shortest one, or the mean of the short ones, if all are short or long."""
+    between: float
+    """Share of the longer ones that are not near the longest."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Timed:
     """The times of one trial over its path."""
@@ -84,10 +95,8 @@ class _Timed:
     later_share: float | None
     """Share of the time by which round trips took longer than the shortest one, on average, that
     requests took longer on their way than the fastest one; ``None``: not known."""
-    spread: tuple[float, float, float] | None
-    """Mean of the usual round trips and the shortest one, in ns (or the mean of the short ones, if
-    all are short or long), and the share of the longer ones that vary; ``None``: they differ too
-    little."""
+    spread: _Spread | None
+    """``None``: the round trips differ too little."""
 
 
 def path_times(
@@ -150,7 +159,11 @@ def _later_share(trial: TripTrial, least_ns: float) -> float | None:
 def _of_streams(samples: Iterable[StreamSample]) -> Iterator[_Timed]:
     """Streams whose TCP waited for the memory of a socket: their round trips are the path's."""
     for cell, trials in grouped(samples, lambda sample: sample.cell).items():
-        ranges = [_range_us(it.tcp_series.rtt_us) for it in trials if it.tcp_series]
+        ranges = [
+            usual[-1] - usual[0]
+            for it in trials
+            if it.tcp_series and (usual := _usual_us(it.tcp_series.rtt_us))
+        ]
         for sample in trials:
             series = sample.tcp_series
             held = (sample.rwnd_limited_share or 0) + (sample.sndbuf_limited_share or 0)
@@ -220,9 +233,8 @@ def _finding(kind: Kind, trials: Sequence[_Timed], trip_ns: float, than_ns: floa
     words: dict[str, str] = {"what": WHAT.get(first.test, WHAT["round_trip"])}
     later = [trial.later_share for trial in trials if trial.later_share is not None]
     if kind is Kind.PATH_JITTER:
+        there, more_ns = fmean(later) if later else 0.5, trip_ns - than_ns
         words[PLACE] = "path"
-    if kind is Kind.PATH_JITTER and later:
-        there, more_ns = fmean(later), trip_ns - than_ns
         if there < ONE_WAY:
             figures["answers_later_ns"] = (1 - there) * more_ns
             words[PLACE] = "path-back"
@@ -243,7 +255,9 @@ def _varying(trials: Sequence[_Timed], least_ns: float) -> Finding | None:
     varied = [(trial, trial.spread) for trial in trials if trial.spread]
     if not varied:
         return None
-    means, leasts, between = (fmean(each) for each in zip(*(v[1] for v in varied), strict=True))
+    means = fmean(spread.mean_ns for _trial, spread in varied)
+    leasts = fmean(spread.shortest_ns for _trial, spread in varied)
+    between = fmean(spread.between for _trial, spread in varied)
     others = [trial.shortest_ns for trial in trials if not trial.spread]
     as_a_whole = SMOOTHED if trials[0].test == "stream" else AS_A_WHOLE
     if others and leasts - min(others) > as_a_whole * (means - leasts):
@@ -253,7 +267,7 @@ def _varying(trials: Sequence[_Timed], least_ns: float) -> Finding | None:
     return _finding(kind, [trial for trial, _spread in varied], means, least)
 
 
-def _spread_of_trips(trial: TripTrial, wire_ns: float) -> tuple[float, float, float] | None:
+def _spread_of_trips(trial: TripTrial, wire_ns: float) -> _Spread | None:
     """A shaper may pass short bursts faster than the link's frames take (``wire_ns``); late answers
     take the time-out at least.
     """
@@ -261,7 +275,7 @@ def _spread_of_trips(trial: TripTrial, wire_ns: float) -> tuple[float, float, fl
     least, most = trial.number("rtt_min_ns"), None if times is None else times.percentile(USUAL)
     if most is None and (longest := trial.number("rtt_max_ns")):
         most = round(longest)  # there are too few for this percentile
-    if times is None or most is None or least is None or waits is None or trial.under_way > 1:
+    if times is None or most is None or least is None or waits is None:
         return None
     mss, settings = trial.number("mss_bytes"), trial.record.settings
     size = trial.record.message_bytes or 0
@@ -274,19 +288,19 @@ def _spread_of_trips(trial: TripTrial, wire_ns: float) -> tuple[float, float, fl
     if spread and timed_out:
         # An answer costs what was waited for those that came too late; if some came nearly as late
         # and in time, these show how late they are.
-        mean, shortest, between = spread
         is_near = max(timed_out) - least < (max(usual) - least) / ALIKE
-        between = _between(usual, least, max(usual)) if is_near else between
-        spread = mean * (1 + late / sum(usual.values())), shortest, between
-    if spread and is_paced and spread[0] - spread[1] < PACED * spread[0]:
+        between = _between(usual, least, max(usual)) if is_near else spread.between
+        mean_ns = spread.mean_ns * (1 + late / sum(usual.values()))
+        spread = _Spread(mean_ns, spread.shortest_ns, between)
+    if spread and is_paced and spread.mean_ns - spread.shortest_ns < PACED * spread.mean_ns:
         return None
-    is_of_host = spread and waits.each_ns > OF_HOSTS * (spread[0] - least)
+    is_of_host = spread and waits.each_ns > OF_HOSTS * (spread.mean_ns - least)
     return None if is_of_host else spread
 
 
-def _spread(usual: Mapping[float, int], least: float) -> tuple[float, float, float] | None:
-    """``_Timed.spread`` of times and how often they were measured; a few of the longest ones may be
-    longer than a path that is longer at times.
+def _spread(usual: Mapping[float, int], least: float) -> _Spread | None:
+    """Of times in ns and how often each was measured; a few of the longest ones may be longer than
+    a path that is longer at times.
     """
     number = sum(usual.values())
     mean = sum(ns * n for ns, n in usual.items()) / max(1, number)
@@ -297,9 +311,10 @@ def _spread(usual: Mapping[float, int], least: float) -> tuple[float, float, flo
     longest = [most for most in (max(usual), nearly) if most - least >= (max(usual) - least) / 4]
     between = min(_between(usual, least, most) for most in longest)
     if between >= LITTLE:
-        return mean, least, between
+        return _Spread(mean, least, between)
     short = {ns: n for ns, n in usual.items() if ns - least <= (nearly - least) / 2}
-    return mean, sum(ns * n for ns, n in short.items()) / sum(short.values()), between
+    mean_short = sum(ns * n for ns, n in short.items()) / sum(short.values())
+    return _Spread(mean, mean_short, between)
 
 
 def _between(usual: Mapping[float, int], least: float, most: float) -> float:
@@ -309,18 +324,13 @@ def _between(usual: Mapping[float, int], least: float, most: float) -> float:
     return sum(n for ns, n in longer.items() if ns - least < 5 * sixth) / sum(longer.values())
 
 
-def _range_us(times_us: Sequence[int]) -> float:
-    usual = _usual_us(times_us)
-    return usual[-1] - usual[0] if usual else 0.0
-
-
 def _usual_us(times_us: Sequence[int]) -> Sequence[int]:
     return sorted(times_us)[: max(1, round(USUAL * len(times_us)))]
 
 
 def _spread_of_stream(
     sample: StreamSample, series: TcpSeries, least_us: float
-) -> tuple[float, float, float] | None:
+) -> _Spread | None:
     """Of the samples of TCP's state, if the rate is the lower the longer the round trips are.
 
     ``least_us``: the least range of the round trips of a trial of this cell.

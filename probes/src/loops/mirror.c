@@ -61,7 +61,7 @@ static void mirror_requested(struct stream *stream, uint64_t due_ns)
 {
     struct mirror *mirror = stream->mirror;
     struct way_there *way = &mirror->way;
-    const uint64_t now_ns = plat_now_ns();
+    const uint64_t now_ns = due_ns != 0 || mirror->received == 0 ? plat_now_ns() : 0;
     if (mirror->received++ == 0)
         mirror->first_ns = now_ns;
     if (due_ns == 0)

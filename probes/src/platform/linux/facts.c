@@ -54,6 +54,15 @@ static bool facts_number_in(const char *path, uint64_t *value)
     return *end == 0;
 }
 
+bool plat_window_scaling(bool *out)
+{
+    uint64_t is_offered;
+    if (!facts_number_in("/proc/sys/net/ipv4/tcp_window_scaling", &is_offered))
+        return false;
+    *out = is_offered != 0;
+    return true;
+}
+
 static void facts_number(struct json *out, const char *key, const char *path)
 {
     uint64_t value;

@@ -155,21 +155,39 @@ bool plat_interface_between(const struct plat_address *local, const struct plat_
     return true;
 }
 
-bool plat_carrier_changes(const char *name, uint64_t *out)
+/* Asks for an interface by its index. False: there is none, or the system does not answer. */
+static bool ask_link(unsigned index, union netlink_answer *answer,
+                     struct rtattr *attributes[IFLA_MAX + 1])
 {
     struct netlink_question question;
+    netlink_begin(&question, RTM_GETLINK, sizeof question.body.link);
+    question.body.link.ifi_index = (int)index;
+    return index != 0 && netlink_ask(&question, answer, RTM_NEWLINK, sizeof(struct ifinfomsg),
+                                     attributes, IFLA_MAX + 1);
+}
+
+/* A number of an interface by its type. */
+static bool link_number(const char *name, unsigned short type, uint64_t *out)
+{
     union netlink_answer answer;
     struct rtattr *attributes[IFLA_MAX + 1];
-    uint32_t changes;
-    netlink_begin(&question, RTM_GETLINK, sizeof question.body.link);
-    question.body.link.ifi_index = (int)if_nametoindex(name);
-    if (question.body.link.ifi_index == 0 ||
-        !netlink_ask(&question, &answer, RTM_NEWLINK, sizeof(struct ifinfomsg), attributes,
-                     IFLA_MAX + 1) ||
-        !netlink_u32(attributes[IFLA_CARRIER_CHANGES], &changes))
+    uint32_t value;
+    if (!ask_link(if_nametoindex(name), &answer, attributes) ||
+        !netlink_u32(attributes[type], &value))
         return false;
-    *out = changes;
+    *out = value;
     return true;
+}
+
+bool plat_carrier_changes(const char *name, uint64_t *out)
+{
+    return link_number(name, IFLA_CARRIER_CHANGES, out);
+}
+
+uint64_t plat_interface_mtu(const char *name)
+{
+    uint64_t mtu_bytes;
+    return link_number(name, IFLA_MTU, &mtu_bytes) ? mtu_bytes : 0;
 }
 
 /* ---- pause frames ---- */
@@ -311,13 +329,9 @@ static void statistics(struct json *out, const struct rtattr *attribute)
 static void link_settings(struct json *out, unsigned index)
 {
     union netlink_answer answer;
-    struct netlink_question question;
     struct rtattr *attributes[IFLA_MAX + 1];
     uint32_t value;
-    netlink_begin(&question, RTM_GETLINK, sizeof question.body.link);
-    question.body.link.ifi_index = (int)index;
-    if (!netlink_ask(&question, &answer, RTM_NEWLINK, sizeof(struct ifinfomsg), attributes,
-                     IFLA_MAX + 1))
+    if (!ask_link(index, &answer, attributes))
         return;
     if (netlink_u32(attributes[IFLA_MTU], &value))
         json_u64(out, "interface_mtu_bytes", value);

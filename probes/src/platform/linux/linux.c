@@ -5,14 +5,12 @@
 #include "platform/posix/posix.h"
 
 #include <fcntl.h>
-#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -434,30 +432,6 @@ bool plat_interface_counts(const char *name, struct plat_interface_counts *out)
     }
     fclose(file);
     return is_found;
-}
-
-uint64_t plat_interface_mtu(const char *name)
-{
-    struct ifreq request;
-    const int asker = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (asker < 0)
-        return 0;
-    memset(&request, 0, sizeof request);
-    snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
-    const bool is_told = ioctl(asker, SIOCGIFMTU, &request) == 0 && request.ifr_mtu > 0;
-    close(asker);
-    return is_told ? (uint64_t)request.ifr_mtu : 0;
-}
-
-bool plat_window_scaling(bool *out)
-{
-    FILE *file = fopen("/proc/sys/net/ipv4/tcp_window_scaling", "re");
-    if (file == NULL)
-        return false;
-    const int digit = fgetc(file);
-    fclose(file);
-    *out = digit != '0';
-    return digit == '0' || digit == '1';
 }
 
 /* ---- the process ---- */
