@@ -84,6 +84,9 @@ def _of_packets(
     """The counts, if how much is a share of packets."""
     if words.what in COUNTED or planter_of(words) == "queue":
         return counts
+    if words.what == "pause":  # the share of the packets that it held, if they come evenly
+        of_udp = {cell: its for cell, its in counts.items() if "-stream-udp-" in cell}
+        return {cell: {**its, "active": 0} for cell, its in of_udp.items()}
     if (words.what, words.which) == ("rate", "acknowledgements"):  # each says what the last one did
         return {cell: {**its, "acted": its["dropped"]} for cell, its in counts.items()}
     return {}

@@ -200,8 +200,9 @@ _HOSTS = (
         planter="quota",
         when=(*EVER, "periodic"),
         also_when=frozenset({"periodic"}),
-        follows=patterns("sender:pause|rate|delay|jitter|setting"),
-        never=patterns(PATHS, "receiver|receiver-socket:*", "sender-socket:memory"),
+        # After a wait, what was due comes at once.
+        follows=patterns("sender:pause|rate|delay|jitter|setting", "receiver-socket:drops"),
+        never=patterns(PATHS, "receiver:*", "receiver-socket|sender-socket:memory"),
     ),
     Row(
         where="receiver",

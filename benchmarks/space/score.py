@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from benchmarks.space.draw import Planned
+from benchmarks.space.matrices import Stand
 from benchmarks.space.rows import ROWS, Row
 from benchmarks.space.words import (
     BETWEEN,
@@ -174,16 +175,24 @@ def judge(
 
 def _healthy(truth: Truth, statements: Sequence[Statement]) -> Judged:
     """A healthy run is false if it warns of anything that its setup does not have."""
-    stand = truth.planned.stand
-    is_cpu_true = stand.foreign_cpu or not stand.forwarder  # faster than CPUs may be
     wrong = tuple(
         each
         for each in statements
         if each.severity == "warning"
         and each.kind not in OF_THE_LAB
-        and not (is_cpu_true and is_of_cpu(each))
+        and not _has(truth.planned.stand, each)
     )
     return Judged(truth, "false" if wrong else "silent", wrong=wrong)
+
+
+def _has(stand: Stand, statement: Statement) -> bool:
+    """Whether a setup, though nothing was planted, has what the statement says."""
+    if is_of_cpu(statement):
+        return stand.foreign_cpu or not stand.forwarder  # faster than CPUs may be
+    if statement.kind.startswith("off-rate"):
+        return stand.foreign_cpu
+    set_buffers = any(test.get("socket_buffer", "auto") != "auto" for test in stand.tests)
+    return statement.kind.startswith("buffer-limit") and set_buffers and stand.far_ms > 0
 
 
 def is_of_cpu(statement: Statement) -> bool:
