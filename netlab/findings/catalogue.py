@@ -280,6 +280,7 @@ warning("no-result",
             advice=_("another trial will fail, too: look for what stops such messages, such as a "
                 "filter, an MTU, or fragments that are dropped")),
         "mtu": value(_("{cells} of {all_cells} have no result (messages of {of_bytes}): {why}"),
+            _("{counted_trials} without a result (messages of {of_bytes}): {why}"),
             severity="note", rank=73, advice=_("use the same MTU on the whole path, or shorter "
                 "messages")),
         "cells": value(_("{cells} of {all_cells} have no result (messages of {of_bytes}): {why}"),

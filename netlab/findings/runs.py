@@ -75,9 +75,10 @@ def missing(run: Run) -> Iterator[Finding]:
         group = Group(cell.pairing, str(cell.settings.get("protocol", "")))
         cells_of_group.setdefault(group, set()).add(cell.key)
         failed = record is not None and record.status is Status.FAILED
-        if failed or cell.key not in with_result:
+        is_mtu = record is not None and record.reason == _PATH_MTU
+        if failed or is_mtu or cell.key not in with_result:
             reason = "not-measured-yet" if record is None else record.reason or "no-reason-given"
-            blank = Kind.NO_RESULT_MTU if reason == _PATH_MTU else Kind.NO_RESULT_CELLS
+            blank = Kind.NO_RESULT_MTU if is_mtu else Kind.NO_RESULT_CELLS
             kind = Kind.NO_RESULT_TRIALS if failed else blank
             if silent[cell.key] > 1 and cell.key not in with_result:
                 kind = Kind.NO_RESULT_EACH
@@ -87,6 +88,8 @@ def missing(run: Run) -> Iterator[Finding]:
         sizes = {cell.settings.get("message_bytes") for cell in cells}
         numbers = sorted(size for size in sizes if isinstance(size, int))
         figures = {"cells": len(keys), "of_cells": len(cells_of_group[group]), "trials": len(cells)}
+        if kind is Kind.NO_RESULT_MTU and with_result.intersection(keys):
+            del figures["of_cells"]  # these have other trials with a result
         figures |= {"lost_share": 1} if kind is Kind.NO_RESULT_MTU else {}
         words = {"reason": reason, "message_bytes": ", ".join(map(str, numbers))}
         yield finding(kind, group, keys, figures, words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -135,7 +136,7 @@ CLOSE_S = 3.0
 
 NO_WAY = (
     *("connect-timeout", "deadline", "no-answer", "no-peer"),
-    *("no-traffic", "peer-vanished", "unreachable"),
+    *("no-traffic", "peer-vanished", "too-few-messages", "unreachable"),
 )
 """Reasons of a failed trial after which the run checks whether packets still pass."""
 
@@ -305,11 +306,23 @@ class HostPool:
             return True
         return any(host.name in self._hosts.absences for host in pair) or self._ways.is_cut(cell)
 
-    def check_path_again(self, record: Record, cell: Cell) -> None:
-        """Check whether packets still pass, after a trial that received nothing from its peer."""
+    def check_path_again(self, record: Record, cell: Cell) -> Record:
+        """Check whether packets still pass, after a trial that received nothing from its peer. The
+        record is returned, with this reason if its packets are longer than the path carries now.
+        """
+        obstacle = None
         if record.status is Status.FAILED and record.reason in NO_WAY:
             with suppress(HostGone):
-                self._ways.look_again(cell)
+                obstacle = self._ways.look_again(cell)
+        if obstacle is None or obstacle.reason != trial_faults.PATH_MTU:
+            return record
+        return replace(
+            record,
+            status=obstacle.status,
+            reason=obstacle.reason,
+            detail=obstacle.detail,
+            values={**record.values, **obstacle.values},
+        )
 
     def reason_left(self, cell: Cell) -> Unmeasured | None:
         """Why ``cell`` was never tried, as far as is known; nothing is checked again. ``None`` if

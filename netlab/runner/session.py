@@ -385,7 +385,7 @@ class Session:
                 )
                 record = self.place.measure(trial, ends, attempt, self.progress.live)
                 if self.options.retries or self.options.patience_s:  # else nothing is tried again
-                    self.pool.check_path_again(record, cell)
+                    record = self.pool.check_path_again(record, cell)
             except errors.HostGone as gone:
                 return self.pool.lost(trial, attempt, gone)
             return replace(record, values={**record.values, **state}) if state else record

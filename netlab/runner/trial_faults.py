@@ -441,13 +441,21 @@ class PathChecks:
     def obstacle(self, cell: Cell) -> Unmeasured | None:
         """Why packets of ``cell`` do not pass now; a doubtful pairing is checked. HostGone."""
         pairing = cell.pairing
-        obstacle = self._check_again(pairing) if pairing in self.unchecked else None
-        obstacle = obstacle or no_way(cell, self.pairs[pairing], self.of(pairing))
+
+        def look() -> Unmeasured | None:
+            failed = self._check_again(pairing) if pairing in self.unchecked else None
+            return failed or no_way(cell, self.pairs[pairing], self.of(pairing))
+
+        is_checked, obstacle = pairing in self.unchecked, look()
+        first = self._first.get(pairing)
+        passed = first is not None and no_way(cell, self.pairs[pairing], first) is None
+        if obstacle is not None and obstacle.reason == PATH_MTU and passed and not is_checked:
+            self.unchecked.add(pairing)  # the path MTU fell during the run, so it may rise again
+            obstacle = look()
         if obstacle is not None and obstacle.reason in CUT:
-            way, first = way_of(cell, self.pairs), self._first.get(pairing)
+            way = way_of(cell, self.pairs)
             if way is None or way in self.cut:
                 return obstacle
-            passed = first is not None and no_way(cell, self.pairs[pairing], first) is None
             pause_s = FIRST_PAUSE_S if passed else FIRST_LOOK_S
             began = obstacle.reason, obstacle.detail, clock.monotonic(), pause_s
             self.cut[way] = Absence.begin(*began)
@@ -457,11 +465,12 @@ class PathChecks:
                 self._never_passed.add(way)
         return obstacle
 
-    def look_again(self, cell: Cell) -> None:
-        """Check the way of ``cell``, after a trial that received nothing. Raises HostGone."""
-        if cell.pairing in self._first:
-            self.unchecked.add(cell.pairing)
-            self.obstacle(cell)
+    def look_again(self, cell: Cell) -> Unmeasured | None:
+        """Why packets of ``cell`` do not pass, after a trial that received nothing. HostGone."""
+        if cell.pairing not in self._first:
+            return None
+        self.unchecked.add(cell.pairing)
+        return self.obstacle(cell)
 
     def reason_left(self, cell: Cell) -> Unmeasured | None:
         """Why the way of a cell is cut; ``None`` if it is not cut."""

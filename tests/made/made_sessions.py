@@ -88,8 +88,10 @@ class FakePool:
     def is_away(self, cell: Cell) -> bool:
         return cell.key in self.gone or self.away(Trial(cell, 1)) is Status.PENDING
 
-    def check_path_again(self, record: Record, cell: Cell) -> None:
+    def check_path_again(self, record: Record, cell: Cell) -> Record:
         """It passes."""
+        del cell
+        return record
 
     def ask_again(self) -> None:
         """Nobody is away."""

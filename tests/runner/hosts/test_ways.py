@@ -81,5 +81,5 @@ def test_a_trial_that_failed_by_its_own_settings_causes_no_path_check(
     pool: HostPool, wires: Wires
 ) -> None:
     ip("-n", wires.client, "link", "set", "test0", "down")
-    pool.check_path_again(failed("too-few-messages"), CELL)
+    pool.check_path_again(failed("message-too-long"), CELL)
     assert not pool.is_away(CELL)
