@@ -106,8 +106,8 @@ RULES: Mapping[str, tuple[str, str]] = {
         "their range, less than {path_times.LITTLE:%} are farther than that from the longest one "
         "(or from that of the shortest {path_times.NEARLY:%}, if it is above a quarter of the "
         "range); compared with the mean of the short ones. Over TCP streams as well, as for "
-        "`path-jitter`; trials that are longer by more than {path_times.AS_A_WHOLE} times (TCP: "
-        "{path_times.SMOOTHED}) of what they vary do not vary",
+        "`path-jitter`; trials that are longer by more than {path_times.AS_A_WHOLE} times (TCP, "
+        "and against shorter trials: {path_times.SMOOTHED}) of what they vary do not vary",
     ),
     "path-jitter": (
         ROUND_TRIPS,
@@ -115,16 +115,18 @@ RULES: Mapping[str, tuple[str, str]] = {
         "take on average at least {path_times.LONGER:%} and {path_times.LONGER_NS/1e6} ms longer "
         "than the shortest of the trial, one at a time ({path_times.PACED:%} with messages of "
         "several segments that BBR paces); waits explain at most {path_times.OF_HOSTS:%} of that. "
-        "Late answers count as the time-out. The finding has the shortest of all cells with the "
-        "same hosts and message size, and the way: how much later than the fastest one requests "
-        "arrived, by both clocks, is less than {path_times.ONE_WAY:%} of that (the answers vary), "
-        "or more than {1-path_times.ONE_WAY:%} (the requests). Also those of a TCP stream "
-        "(samples of tcp_info) that the memory of sockets held back for at least "
-        "{path_times.HOLDS:%} of the window, so that its own data form no queue: its ends waited "
-        "for a CPU for at most {stream_rules.WAITED:%} of the window, and of its cell another "
-        "trial varies by at most {path_times.OTHERS:%} of that; or its rate is at most "
-        "{path_times.HALF:%} of the wire ceiling, and falls by at least {path_times.FOLLOWS:%} of "
-        "what round trips are longer, or they vary by more than a window of its own data takes",
+        "Late answers count as the time-out; round trips of messages in parts that take twice as "
+        "long, within {path_times.TWICE}, are due to Nagle's algorithm. The finding has the "
+        "shortest of all cells with the same hosts and message size, and the way: how much later "
+        "than the fastest one requests arrived, by both clocks, is less than "
+        "{path_times.ONE_WAY:%} of that (the answers vary), or more than {1-path_times.ONE_WAY:%} "
+        "(the requests). Also those of a TCP stream (samples of tcp_info) that the memory of "
+        "sockets held back for at least {path_times.HOLDS:%} of the window, so that its own data "
+        "form no queue: its ends waited for a CPU for at most {stream_rules.WAITED:%} of the "
+        "window, and of its cell another trial varies by at most {path_times.OTHERS:%} of that; "
+        "or its rate is at most {path_times.HALF:%} of the wire ceiling, and falls by at least "
+        "{path_times.FOLLOWS:%} of what round trips are longer, or they vary by more than a "
+        "window of its own data takes",
     ),
     "trips": (
         ROUND_TRIPS,
@@ -374,11 +376,12 @@ RULES: Mapping[str, tuple[str, str]] = {
     "other-load": (
         DOUBTFUL,
         "in more than half of a cell's trials, a thread of the test at one end waited for a CPU "
-        "for more than {stream_rules.STARVED:%} of the window, and no CPU quota throttled this "
-        "end; or a hypervisor gave more than {stream_rules.STARVED:%} of the CPU time of one end "
-        "to other machines. The limit of these trials is not known (or is `pacing`), they show no "
-        "`path-pauses` or `two-rates`, and neither stopped data nor short stops of the sender's "
-        "process explain half of the missing throughput",
+        "for more than {stream_rules.STARVED:%} of the window, no CPU quota throttled this end, "
+        "and no other host of the run has its kernel; or a hypervisor gave more than "
+        "{stream_rules.STARVED:%} of the CPU time of one end to other machines. The limit of "
+        "these trials is not known (or is `pacing`), they show no `path-pauses` or `two-rates`, "
+        "and neither stopped data nor short stops of the sender's process explain half of the "
+        "missing throughput",
     ),
     "power-saving": (
         DOUBTFUL,
@@ -477,9 +480,9 @@ RULES: Mapping[str, tuple[str, str]] = {
         "number does. `unsent`: the send calls reported that the interface or its queue refused "
         "messages. `path`: the rest, on two machines all of whose counters are known; those that "
         "are no drops of ours grew at interfaces only, by at most two frames per second; all "
-        "messages were reassembled, and probable other traffic is less than half of the loss "
-        "(else the receiver may have dropped our frames behind its interface). `unknown`: the "
-        "rest, if not so",
+        "messages were reassembled, and other traffic that the sender's interface did not send "
+        "is less than half of the loss (else the receiver may have dropped our frames behind its "
+        "interface). `unknown`: the rest, if not so",
     ),
     "delivery": (
         LOST,
@@ -495,15 +498,16 @@ RULES: Mapping[str, tuple[str, str]] = {
     ),
     "path-pauses": (
         OVER_TIME,
-        "in a cell's trials, at least {uneven.LEAST_PAUSES} *pauses*, and at least "
-        "{uneven.LEAST_PAUSED:%} of the windows missing in them and in the times beside them. A "
-        "pause is a run of times with less than {uneven.LESS:%} of the usual bytes (the lower "
-        "quartile of the times with data), at least one of them with less than "
-        "{uneven.STOPPED:%}. The times have at least {uneven.USUAL_CALLS} usual receive calls, "
-        "and over TCP two round trips; there are at least {arrivals.LEAST_GROUPS}. Waits and "
-        "stops of the hosts explain at most {uneven.OF_WAITS:%} of that; TCP sent nothing again "
-        "(but needlessly), other traffic takes less than {uneven.LOWER:%} of the link, UDP lost "
-        "at most {uneven.OF_HOSTS:%} of what is missing, and data did not stop",
+        "in a cell's trials at least {uneven.LEAST_PAUSES} *pauses*, and in those with pauses at "
+        "least {uneven.LEAST_PAUSED:%} of the windows missing in them and in the times beside "
+        "them. A pause is a run of times with less than {uneven.LESS:%} of the usual bytes (the "
+        "lower quartile of the times with data), at least one with less than {uneven.STOPPED:%}. "
+        "Its last part is compared with the time after it, in which what waited comes. The times "
+        "have at least {uneven.USUAL_CALLS} usual receive calls, and over TCP two round trips; "
+        "there are at least {arrivals.LEAST_GROUPS}. Waits and stops of the hosts explain at most "
+        "{uneven.OF_WAITS:%} of that; TCP sent nothing again (but needlessly), other traffic "
+        "takes less than {uneven.LOWER:%} of the link, UDP lost at most {uneven.OF_HOSTS:%} of "
+        "what is missing, and data did not stop",
     ),
     "two-rates": (
         OVER_TIME,
@@ -522,7 +526,8 @@ RULES: Mapping[str, tuple[str, str]] = {
         LOST,
         "over one TCP stream, one way, the sender's system received at least "
         "{validity.ODD_BACK:%} fewer (`lost`) or more (`copied`) segments per second than the "
-        "receiver's sent, in some trials; more, by what may be under way at an edge: in a round "
+        "receiver's sent, in some trials, and in the whole connection; more, by what may be under "
+        "way at an edge: in a round "
         "trip, while an end did not run, and while only one window was open. `damaged`, "
         "`overtaken`: at least {validity.ODD:%}, and more than {validity.FEW}, came to the sender "
         "with a wrong checksum, or after later ones (by their timestamps); damaged ones that are "
@@ -537,7 +542,7 @@ RULES: Mapping[str, tuple[str, str]] = {
         RUN,
         "some trials of cells failed, or cells have no result at all; with the reason. `each`: in "
         "two or more trials of a cell no message arrived, in none it did, and others worked. "
-        "`mtu`: the packets of cells are too long for the path (reason `path-mtu`)",
+        "`mtu`: their packets are too long for the path (`path-mtu`), by the check after them",
     ),
     "fewer-cells": (
         RUN,

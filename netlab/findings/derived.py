@@ -16,7 +16,7 @@ from netlab.findings import traffic as other_traffic
 from netlab.findings.arrivals import Arrivals, arrivals_of
 from netlab.findings.finding import Conditions, Group, conditions_of
 from netlab.findings.rates import Framing
-from netlab.findings.stream_end import DerivedFigures, StreamEnd
+from netlab.findings.stream_end import DAMAGED, DerivedFigures, Losses, StreamEnd
 from netlab.findings.traffic import CountedWays, OtherTraffic, OwnDrops
 from netlab.results.run import Run
 from netlab.results.tcp_series import TcpSeries, tcp_series_of
@@ -40,7 +40,6 @@ _OF_SENDER = 0.5
 """Minimum share of other traffic that the sender's interface sends, for it to come from there."""
 
 _REQUESTS_S = 1.0
-_DAMAGED = "receiver_{}_checksum_errors"
 _OTHER_WAY = {"to_server_": "to_client_", "to_client_": "to_server_"}
 _WINDOW_OF_SEGMENTS = 4
 """If the receive window is smaller than this many segments, Linux cuts smaller segments than the
@@ -74,29 +73,6 @@ class TcpAccount(DerivedFigures):
         """The larger one of the receive windows that the sender knew at begin and end."""
         edges = (self.measured.whole(f"sender_tcp_{at}_snd_wnd") for at in ("begin", "end"))
         return max((window for window in edges if window is not None), default=None)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Losses(DerivedFigures):
-    """Numbers of UDP messages in the whole test."""
-
-    sent = Recorded(WHOLE, "sent_messages")
-    lost = Recorded(WHOLE, "lost_messages")
-    local = Recorded(WHOLE, "sender_local_drops")
-    """Messages that the sender's system refused or dropped; not counted as sent."""
-    other_way: int | None = 0
-    """Messages of the other direction lost at the same time; over TCP, retransmitted segments."""
-
-    @cached_property
-    def receive_queue(self) -> int | None:
-        """Messages without room in the receiving socket. Linux counts damaged ones there, too."""
-        drops, damaged = map(self.measured.whole, ("receiver_queue_drops", _DAMAGED.format("udp")))
-        return None if drops is None else max(0, drops - (damaged or 0))
-
-    @property
-    def checked(self) -> int:
-        """Messages whose checksum was checked, at most: a socket without room checks none."""
-        return max(0, (self.sent or 0) - (self.receive_queue or 0))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -468,7 +444,8 @@ class StreamSample(DerivedFigures):
     def damaged_share(self) -> float | None:
         """Share of the messages over UDP that were damaged, of those that a socket checked."""
         damaged, checked = self.drops.damaged, self.losses.checked
-        return None if damaged is None or not checked else min(1.0, damaged / checked)
+        least = min(damaged or 0, self.losses.lost or 0, checked)  # others' are counted as well
+        return None if damaged is None or not checked else least / checked
 
     @property
     def lost_share(self) -> float | None:
@@ -493,7 +470,7 @@ class StreamSample(DerivedFigures):
             receiver_backlog=receiver.whole("softnet_dropped_frames"),
             sender_backlog=sender.whole("softnet_dropped_frames"),
             reassembly=self.measured.whole("receiver_ip_reassembly_failures"),
-            damaged=self.measured.whole(_DAMAGED.format(self.protocol.lower())),
+            damaged=self.measured.whole(DAMAGED.format(self.protocol.lower())),
             between_s=warm_up_s + stages_s + _REQUESTS_S,
         )
 
@@ -505,14 +482,20 @@ class StreamSample(DerivedFigures):
 
     @property
     def lost_acknowledgements_share(self) -> float | None:
-        """Share of the acknowledgements that did not arrive; below 0: some arrived twice."""
+        """Share of the acknowledgements that did not arrive; below 0: some arrived twice. Of the
+        windows' share and the whole connection's, the one nearer 0: data may move both windows.
+        """
         arrived, sent = self.acknowledgements, self.acknowledged
         spans = [end.window_ns for end in self.ends if end.window_ns and end.judged]
         # Both ends count for the first of several streams, which must be the same one.
         ports = {self.measured.whole(it) for it in ("sender_local_port", "receiver_peer_port")}
         if not sent or arrived is None or len(spans) < 2 or self.flow or len(ports) > 1:
             return None
-        return 1 - arrived / spans[0] * spans[1] / sent
+        ends = "sender_tcp_end_segs_in", "receiver_tcp_end_segs_out"
+        in_all = [count for name in ends if (count := self.measured.whole(name))]
+        shares = [1 - arrived / spans[0] * spans[1] / sent]
+        shares += [1 - in_all[0] / in_all[1]] if len(in_all) == len(ends) else []
+        return min(shares, key=abs)
 
     @property
     def damaged_acknowledgements_share(self) -> float | None:

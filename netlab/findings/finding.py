@@ -135,18 +135,22 @@ def of_trials(
 def leading_kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
     """The kinds of findings that a report may state first, the smallest ``Kind.rank`` first.
 
-    The kinds of warnings about limits of streams stand together, at the smallest rank of any of
-    them. Among themselves they are ordered by cost, the highest first. The cost of a finding is the
-    median share of the wire ceiling that the limit cost, times the number of trials that show the
-    limit. The cost of a kind is the sum over its findings.
+    The kinds of warnings about limits of streams, and the others that state a cost, stand together,
+    at the smallest rank of any of them. Among themselves they are ordered by cost, the highest
+    first. The cost of a finding is the median share of the wire ceiling that the limit cost (or the
+    largest share of the time that an end's pauses took), times the number of trials that show it.
+    The cost of a kind is the sum over its findings.
     """
     costs: dict[Kind, float] = {}
+    costly = set[Kind]()
     for finding in findings:
         if finding.kind.leads:
             cost = finding.evidence.get("costs_share", 0.0) * max(1, len(finding.trials))
             costs[finding.kind] = costs.get(finding.kind, 0.0) + cost
-    first = min((kind.rank for kind in costs if kind.is_costly), default=0)
+            if finding.kind.is_costly or cost:
+                costly.add(finding.kind)
+    first = min((kind.rank for kind in costly), default=0)
     places = {
-        kind: (first, -cost) if kind.is_costly else (kind.rank, 0.0) for kind, cost in costs.items()
+        kind: (first, -cost) if kind in costly else (kind.rank, 0.0) for kind, cost in costs.items()
     }
     return tuple(sorted(places, key=lambda kind: places[kind]))

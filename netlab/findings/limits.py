@@ -1,45 +1,37 @@
 """The limits of all streams together: those of links first, then each stream's own.
 
-Several trials show which waits for a CPU cost nothing, and which streams a packet rate limits.
+Several cells show which streams a packet rate limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
 from statistics import median
 
 from netlab.findings import stream_limits
 from netlab.findings.derived import StreamSample
-from netlab.findings.finding import Conditions, Finding, Kind, finding
+from netlab.findings.finding import Finding, Kind, finding
+from netlab.findings.kind import kinds_named
 from netlab.findings.link_limits import link_limits
-from netlab.findings.stream_end import StreamEnd
+from netlab.findings.rates import runs_of
 from netlab.findings.stream_limits import JudgedStream, judged, trials_of
-from netlab.findings.stream_rules import WAITED, packet_bound
+from netlab.findings.stream_rules import DELIVERED, STARVED
 from netlab.trial.record import grouped
 
 SLOWER = 0.95
 """A minority of a cell's trials gets a warning of its own only if its throughput is at most this
 share of the throughput of the other trials."""
 
-VETO_TRIALS, VETO_SPAN = 6, 0.1
-"""Minimum number of trials that can show that longer waits cost nothing, and minimum difference
-between their shares of time without a CPU."""
+SAME_RATE = 0.05
+"""Frame rates are the same if they differ by at most this share."""
+
+BELOW = 0.95
+"""Streams with equal frame rates count only below this share of their wire ceiling."""
 
 _LESS_THAN_PACKETS = (None, Kind.LOSS_LIMIT_PATH, Kind.LOSS_LIMIT_UNKNOWN, Kind.NOT_DETERMINED)
 
-_Part = tuple[str, str, str, int, str, Conditions]
-"""A host, its role, and what is tested: protocol, message size, flow, conditions."""
-
-_WAITS: Mapping[Kind | None, Callable[[StreamSample], tuple[StreamEnd, ...]]] = {
-    Kind.CPU_WAIT_SENDER_QUOTA: lambda sample: (sample.sender,),
-    Kind.CPU_WAIT_SENDER_PROGRAMS: lambda sample: (sample.sender,),
-    Kind.CPU_WAIT_RECEIVER_QUOTA: lambda sample: (sample.receiver,),
-    Kind.CPU_WAIT_RECEIVER_PROGRAMS: lambda sample: (sample.receiver,),
-    Kind.CPU_WAIT_STEAL: lambda sample: sample.ends,
-}
-"""Kind of limit that is a wait for a CPU → the ends that waited."""
+_WAITS = frozenset(kinds_named("cpu-wait"))
 
 
 def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
@@ -50,13 +42,12 @@ def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
     """
     streams = stream_limits.with_steady_others(samples)
     undisturbed = grouped(
-        (s for s in streams if all(end.judged and end.waited_share <= WAITED for end in s.ends)),
+        (s for s in streams if all(end.judged and end.waited_share <= STARVED for end in s.ends)),
         lambda sample: (sample.cell, sample.flow),
     )
     best = {key: _middle(trials) for key, trials in undisturbed.items()}
     judged_alone = [judged(sample, best.get((sample.cell, sample.flow))) for sample in streams]
-    judged_streams = _with_packets(_without_vetoed(_without_harmless(judged_alone)))
-    judged_streams = [*stream_limits.with_lost_apart(judged_streams)]
+    judged_streams = [*stream_limits.with_lost_apart(_with_packets(judged_alone))]
     of_links = link_limits(judged_streams)
     shared = {stream for link_limit in of_links for stream in link_limit.shared}
     placed = {stream for link_limit in of_links for stream in link_limit.members} - shared
@@ -69,6 +60,41 @@ def limits(samples: Iterable[StreamSample]) -> tuple[Finding, ...]:
 
 def _middle(trials: Iterable[StreamSample]) -> float:
     return median(trial.throughput_bit_per_s for trial in trials)
+
+
+def packet_bound(samples: Iterable[StreamSample]) -> frozenset[tuple[str, str]]:
+    """(cell, flow) of the streams whose frame rate equals the frame rate of streams with other
+    message sizes.
+
+    Only UDP streams with messages of one frame count. Longer messages give frames of one size, and
+    TCP cuts its own segments, so a limit in bit/s would look the same.
+    """
+
+    def shows_frames(sample: StreamSample) -> bool:
+        # Nothing is recorded about the send calls of another tool. If nearly all that it sent
+        # arrived, its sender may be what limits the frames.
+        by_tool = sample.engine and (sample.lost_share or 0.0) <= 1 - DELIVERED
+        if by_tool or sample.imported or sample.same_host or sample.paced:
+            return False
+        share = sample.ceiling_share
+        return sample.packets_a_message == 1 and share is not None and share < BELOW
+
+    alike = grouped(filter(shows_frames, samples), lambda s: (s.pairing, s.flow, s.conditions))
+    return frozenset(
+        (sample.cell, sample.flow)
+        for of_all in alike.values()
+        for sizes in (grouped(of_all, lambda sample: sample.message_bytes),)
+        for size in _same_rate(sizes)
+        for sample in sizes[size]
+    )
+
+
+def _same_rate(sizes: dict[int, list[StreamSample]]) -> Sequence[int]:
+    """The longest run of neighbouring sizes that share a rate; empty if there is none."""
+    order = sorted(sizes)
+    rates = [median(sample.frames_per_s for sample in sizes[size]) for size in order]
+    runs = (run for run in runs_of(order) if max(rates[run]) <= (1 + SAME_RATE) * min(rates[run]))
+    return max((order[run] for run in runs), key=len, default=[])
 
 
 def _with_packets(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
@@ -86,78 +112,6 @@ def _with_packets(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
         replace(stream, kind=Kind.PACKET_RATE, by_shares=False) if stream in free else stream
         for stream in judged_streams
     ]
-
-
-# ---- waits that cost nothing ---------------------------------------------------------------------
-
-
-def _without_harmless(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
-    """Drop waits for a CPU that cost nothing.
-
-    A wait costs nothing if the same host, in the same role and with the same messages and settings,
-    waited at least as long in another trial that filled the wire, with any peer.
-    """
-    harmless: dict[_Part, float] = {}
-    for stream in judged_streams:
-        if stream.kind is Kind.WIRE_CEILING:
-            for part, end in _parts(stream.sample):
-                harmless[part] = max(harmless.get(part, 0.0), end.waited_share)
-
-    def is_harmless(stream: JudgedStream) -> bool:
-        ends = _WAITS[stream.kind](stream.sample) if stream.kind in _WAITS else ()
-        return bool(ends) and all(
-            end.waited_share <= harmless.get(part, 0.0)
-            for part, end in _parts(stream.sample)
-            if end in ends
-        )
-
-    return [_without_wait(s) if is_harmless(s) else s for s in judged_streams]
-
-
-def _without_wait(stream: JudgedStream) -> JudgedStream:
-    kind = Kind.NOT_DETERMINED if stream_limits.is_all_known(stream.sample) else None
-    return replace(stream, kind=kind, by_shares=False)
-
-
-def _parts(sample: StreamSample) -> tuple[tuple[_Part, StreamEnd], ...]:
-    settings = (sample.protocol, sample.message_bytes, sample.flow, sample.conditions)
-    return (
-        ((sample.sender.host, "sender", *settings), sample.sender),
-        ((sample.receiver.host, "receiver", *settings), sample.receiver),
-    )
-
-
-def _without_vetoed(judged_streams: Sequence[JudgedStream]) -> list[JudgedStream]:
-    """Drop waits for a CPU from groups in which longer waits did not lower the throughput."""
-    vetoed = {
-        (group, kind)
-        for group, streams in grouped(judged_streams, lambda stream: stream.sample.group).items()
-        for kind in {stream.kind for stream in streams}
-        if kind in _WAITS and _costs_nothing(streams, _WAITS[kind])
-    }
-    return [
-        _without_wait(stream) if (stream.sample.group, stream.kind) in vetoed else stream
-        for stream in judged_streams
-    ]
-
-
-def _costs_nothing(
-    streams: Sequence[JudgedStream], ends_of: Callable[[StreamSample], tuple[StreamEnd, ...]]
-) -> bool:
-    """Whether throughput is higher in trials with longer waits, by Kendall's tau (1938).
-
-    Each throughput is divided by the median of its cell.
-    """
-    points: list[tuple[float, float]] = []
-    for trials in grouped((it.sample for it in streams), lambda sample: sample.cell).values():
-        waits = [max(end.waited_share for end in ends_of(sample)) for sample in trials]
-        middle = _middle(trials) or 1
-        points += zip(waits, (it.throughput_bit_per_s / middle for it in trials), strict=True)
-    waits = [waited for waited, _ in points]
-    if len(points) < VETO_TRIALS or max(waits) - min(waits) < VETO_SPAN:
-        return False
-    pairs = [((a - c) * (b - d)) for (a, b), (c, d) in combinations(points, 2)]
-    return sum((sign > 0) - (sign < 0) for sign in pairs) > 0
 
 
 # ---- findings ------------------------------------------------------------------------------------

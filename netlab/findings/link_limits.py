@@ -364,7 +364,7 @@ def _way_of_cells(streams: Sequence[JudgedStream]) -> _StoppedWay | None:
     members = stopped_way.fit.members if stopped_way else ()
     cells = {stream.sample.cell for stream in members}
     every = {stream.sample.cell for stream in streams}
-    enough = len(cells) > 1 or _least_trials(members) == 1
+    enough = len(cells) > 1 or any(member.sample.is_even for member in members)
     return stopped_way if enough and cells == every else None
 
 

@@ -221,7 +221,8 @@ def delayed_trials(
             continue
         worst = max(delayed_trials, key=lambda trial: trial.share)
         words = {**worst.words, **in_trials(len(delayed_trials), trials[cell])}
-        yield finding(kind, group_of(worst.record, flow), (cell,), worst.figures, words)
+        keys = tuple(delay.record.key for delay in delayed_trials)
+        yield finding(kind, group_of(worst.record, flow), (cell,), worst.figures, words, keys)
 
 
 def _process_pause(record: Record, flow: str) -> _Delay | None:
@@ -243,7 +244,7 @@ def _process_pause(record: Record, flow: str) -> _Delay | None:
             continue
         if stalled_ns + (own("thread_ns") or 0) <= RAN * window_ns:
             share = stalled_ns / window_ns
-            figures = {"stalled_ns": stalled_ns, "window_ns": window_ns, "paused_share": share}
+            figures = {"stalled_ns": stalled_ns, "window_ns": window_ns, "costs_share": share}
             place = "receiver" if end in ("receiver", "server") else "sender"
             words = {"cause": CAUSES[Cause.PROCESS, end], PLACE: place}
             pauses.append(_Delay(Kind.HOST_DELAY_PROCESS, record, share, figures, words))

@@ -51,6 +51,9 @@ OTHERS = 1 / 3
 """The round trips of a stream vary more than its own data make them if those of another trial vary
 by at most this share of it."""
 
+TWICE = 0.1
+"""Round trips take twice as long as the shortest one if the ratio differs from 2 by less."""
+
 ONE_WAY = 0.25
 """Maximum share of the additional time on the one way, for a path that varies on the other."""
 
@@ -109,10 +112,12 @@ def path_times(
     of_cells = grouped(every, lambda trial: trial.cell)
     # Few varying times hardly have a short one, so it is that of all cells over the same path.
     paths = grouped(every, _path_of)
-    found = {
+    found = {cell: longer for cell, own in of_cells.items() if (longer := _longer_as_a_whole(own))}
+    found |= {
         cell: varying
         for cell, own in of_cells.items()
-        if (varying := _varying(own, min(it.shortest_ns for it in paths[_path_of(own[0])])))
+        if cell not in found
+        and (varying := _varying(own, min(it.shortest_ns for it in paths[_path_of(own[0])])))
     }
     # The shortest of varying times differ by chance.
     steady = [trial for trial in every if trial.cell not in found]
@@ -168,8 +173,9 @@ def _of_streams(samples: Iterable[StreamSample]) -> Iterator[_Timed]:
             series = sample.tcp_series
             held = (sample.rwnd_limited_share or 0) + (sample.sndbuf_limited_share or 0)
             has_waited = any(end.waited_share > WAITED for end in sample.ends)
-            if series is None or not series.rtt_us or held < HOLDS or has_waited or sample.flow:
+            if series is None or not series.rtt_us or held < HOLDS or sample.flow:
                 continue
+            spread = None if has_waited else _spread_of_stream(sample, series, min(ranges))
             yield _Timed(
                 cell=cell,
                 key=sample.record.key,
@@ -180,7 +186,7 @@ def _of_streams(samples: Iterable[StreamSample]) -> Iterator[_Timed]:
                 shortest_ns=1e3 * min(series.rtt_us),
                 bare_ns=1e3 * min(series.rtt_us),
                 later_share=None,
-                spread=_spread_of_stream(sample, series, min(ranges)),
+                spread=spread,
             )
 
 
@@ -217,6 +223,16 @@ def _longer(pool: Sequence[_Timed], *, by_cell: bool) -> Iterator[Finding]:
         shortest = _shortest_ns(own)
         added = median(trial.bare_ns for trial in own) - least
         yield _finding(kind, own, shortest, shortest - added)
+
+
+def _longer_as_a_whole(own: Sequence[_Timed]) -> Finding | None:
+    """Some trials of a cell are longer than the others by far more than their times vary."""
+    longer = next(_longer(own, by_cell=False), None)
+    spreads = [it.spread.mean_ns - it.spread.shortest_ns for it in own if it.spread]
+    if longer is None or not spreads:
+        return None
+    step_ns = longer.evidence["longer_trip_ns"] - longer.evidence["other_trip_ns"]
+    return longer if step_ns > SMOOTHED * max(spreads) else None
 
 
 def _shortest_ns(trials: Sequence[_Timed]) -> float:
@@ -279,6 +295,9 @@ def _spread_of_trips(trial: TripTrial, wire_ns: float) -> _Spread | None:
         return None
     mss, settings = trial.number("mss_bytes"), trial.record.settings
     size = trial.record.message_bytes or 0
+    is_in_parts = trial.number("client_nodelay") == 0 and mss and size > mss
+    if is_in_parts and abs(most / least - 2) < TWICE:
+        return None  # Nagle's algorithm held the last part until those before were acknowledged
     is_paced = settings.get("congestion") == "bbr" and size > (mss or 0)
     middles = {middle_of(bucket, times.bits): n for bucket, n in times.counts.items()}
     usual = {float(ns): number for ns, number in middles.items() if ns <= most}
@@ -328,9 +347,7 @@ def _usual_us(times_us: Sequence[int]) -> Sequence[int]:
     return sorted(times_us)[: max(1, round(USUAL * len(times_us)))]
 
 
-def _spread_of_stream(
-    sample: StreamSample, series: TcpSeries, least_us: float
-) -> _Spread | None:
+def _spread_of_stream(sample: StreamSample, series: TcpSeries, least_us: float) -> _Spread | None:
     """Of the samples of TCP's state, if the rate is the lower the longer the round trips are.
 
     ``least_us``: the least range of the round trips of a trial of this cell.

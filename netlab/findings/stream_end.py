@@ -1,12 +1,17 @@
-"""One end of a stream: what it reports about itself and its host, for its own window."""
+"""One end of a stream: what it reports about itself and its host, for its own window; and how many
+messages were lost between both."""
 
 from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 from netlab.trial.record import NUMBER, TEXT, WHOLE, FlowValues, Recorded
+
+DAMAGED = "receiver_{}_checksum_errors"
+"""The name of a count, with the protocol."""
 
 WINDOW_NS = 200_000_000
 """Minimum window for shares of CPU time: kernels count CPU time in ticks of 1 to 16 ms."""
@@ -101,3 +106,26 @@ class StreamEnd(DerivedFigures):
     def share_of(self, ns: float | None) -> float | None:
         """A time as a share of the end's window."""
         return None if ns is None or not self.window_ns else ns / self.window_ns
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Losses(DerivedFigures):
+    """Numbers of UDP messages in the whole test."""
+
+    sent = Recorded(WHOLE, "sent_messages")
+    lost = Recorded(WHOLE, "lost_messages")
+    local = Recorded(WHOLE, "sender_local_drops")
+    """Messages that the sender's system refused or dropped; not counted as sent."""
+    other_way: int | None = 0
+    """Messages of the other direction lost at the same time; over TCP, retransmitted segments."""
+
+    @cached_property
+    def receive_queue(self) -> int | None:
+        """Messages without room in the receiving socket. Linux counts damaged ones there, too."""
+        drops, damaged = map(self.measured.whole, ("receiver_queue_drops", DAMAGED.format("udp")))
+        return None if drops is None else max(0, drops - (damaged or 0))
+
+    @property
+    def checked(self) -> int:
+        """Messages whose checksum was checked, at most: a socket without room checks none."""
+        return max(0, (self.sent or 0) - (self.receive_queue or 0))

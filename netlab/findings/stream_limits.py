@@ -70,12 +70,15 @@ def parts_of(sample: StreamSample) -> Parts:
     return parts
 
 
-def _waits(sample: StreamSample) -> Parts:
+def _waits(sample: StreamSample, role: str = "") -> Parts:
+    """The waits of both ends, or of the one with this role."""
     waits: Parts = {}
-    for end, quota, programs in zip(sample.ends, _QUOTAS, _PROGRAMS, strict=True):
+    of_ends = zip(("sender", "receiver"), _QUOTAS, _PROGRAMS, strict=True)
+    for name, quota, programs in of_ends:
+        end = getattr(sample, name)
         causes = ((throttled, quota), (robbed, Kind.CPU_WAIT_STEAL), (starved, programs))
         kind = next((kind for cause, kind in causes if cause(end)), None)
-        if kind is not None:
+        if kind is not None and role in ("", name):
             waits[kind] = max(waits.get(kind, 0.0), end.waited_share)
     return waits
 
@@ -97,10 +100,33 @@ def largest_beside_others(sample: StreamSample) -> Kind | None:
     )
 
 
+STOOD = 0.9
+"""Minimum wait for a CPU, as a share of the time without data that it explains: an end that waits
+less did not stop the data for so long."""
+
+
+def _ran_dry(sample: StreamSample, share: float) -> bool | None:
+    """Whether the sender left TCP without data for at least half of this share of the window;
+    ``None``: not known.
+    """
+    busy_us = sample.tcp.busy_us
+    busy_share = None if busy_us is None else sample.sender.share_of(busy_us * 1e3)
+    return None if busy_share is None else 1 - busy_share >= COSTS * share
+
+
+def stopped_by(sample: StreamSample) -> str:
+    """The role of the end that could have made the gaps of a plateau: the sender if it left TCP
+    without data, else the receiver; empty if this is not known.
+    """
+    ran_dry = _ran_dry(sample, sample.plateau_gap_share)
+    return "" if ran_dry is None else "sender" if ran_dry else "receiver"
+
+
 def stood_for_cpu(sample: StreamSample) -> bool:
-    """Whether data stood still, and an end had no CPU for at least half of that time."""
-    gap_share = sample.plateau_gap_share
-    return gap_share > 0 and sample.longest_wait_share >= COSTS * gap_share
+    """Whether data stood still, and the end that could have stopped them had no CPU then."""
+    gap_share, role = sample.plateau_gap_share, stopped_by(sample)
+    waited = getattr(sample, role).waited_share if role else sample.longest_wait_share
+    return gap_share > 0 and waited >= STOOD * gap_share
 
 
 def wait_for_cpu(sample: StreamSample) -> Kind | None:
@@ -109,7 +135,8 @@ def wait_for_cpu(sample: StreamSample) -> Kind | None:
 
     ``None`` if waits cost less, if TCP has no plateau, or if no end waited.
     """
-    plateau, ceiling, waits = sample.plateau_bit_per_s, sample.ceiling_bit_per_s, _waits(sample)
+    plateau, ceiling = sample.plateau_bit_per_s, sample.ceiling_bit_per_s
+    waits = _waits(sample, stopped_by(sample))
     if plateau is None or not ceiling or not waits or not stood_for_cpu(sample):
         return None
     gap_share = (plateau - sample.throughput_bit_per_s) / ceiling
@@ -263,6 +290,12 @@ _RULES: Sequence[tuple[Kind, _Rule]] = (
 )
 """The first rule that holds gives the limit."""
 
+
+def _leaves_tcp_idle(sample: StreamSample, best: float | None) -> bool:
+    costs = rules.costs(sample, sample.sender, best)
+    return costs and _ran_dry(sample, sample.missing_share) is not False
+
+
 _BY_WAITS: Sequence[tuple[Kind, _Rule]] = (
     (Kind.CPU_WAIT_RECEIVER_QUOTA, _wait(throttled, "receiver", rules.receiver_costs)),
     (
@@ -272,7 +305,7 @@ _BY_WAITS: Sequence[tuple[Kind, _Rule]] = (
     (Kind.CPU_WAIT_RECEIVER_PROGRAMS, _wait(starved, "receiver", rules.receiver_costs)),
     (
         Kind.CPU_WAIT_SENDER_PROGRAMS,
-        _wait(starved, "sender", lambda it, best: rules.costs(it, it.sender, best)),
+        _wait(starved, "sender", _leaves_tcp_idle),
     ),
 )
 """Waits whose effect is not recorded. Such a wait must explain at least half of the missing

@@ -5,13 +5,12 @@ A condition judges one stream below the wire ceiling; without a value that it ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from statistics import median
 
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Finding, Group, Kind, finding, in_trials
-from netlab.findings.rates import runs_of
 from netlab.findings.stream_end import StreamEnd
 from netlab.findings.traffic import way
 from netlab.messages import Message, _
@@ -130,7 +129,7 @@ def costs(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = N
     """
     is_flood = sample.protocol == "UDP" and end is sample.sender
     stops_cost_more = is_flood and end.stalled_share > end.waited_share
-    if stops_cost_more or _as_fast_as(sample, best_bit_per_s):
+    if stops_cost_more or _as_fast_as(sample, best_bit_per_s) or _sent_all(sample, end):
         return False
     return end.waited_share >= (SENDS if is_flood else COSTS) * _missing(sample, best_bit_per_s)
 
@@ -141,7 +140,7 @@ def takes(sample: StreamSample, end: StreamEnd, best_bit_per_s: float | None = N
     It does if its share of the window is large enough (``costs``), or if the end was waiting for a
     CPU whenever it was not on one.
     """
-    if _as_fast_as(sample, best_bit_per_s):
+    if _as_fast_as(sample, best_bit_per_s) or _sent_all(sample, end):
         return False
     busy = (end.thread_share or 0) + end.waited_share >= ON_CPU
     return (busy and not end.spins) or costs(sample, end, best_bit_per_s)
@@ -151,6 +150,13 @@ def _as_fast_as(sample: StreamSample, best_bit_per_s: float | None) -> bool:
     return best_bit_per_s is not None and (
         sample.throughput_bit_per_s > (1 - WAITED) * best_bit_per_s
     )
+
+
+def _sent_all(sample: StreamSample, end: StreamEnd) -> bool:
+    """Whether the end sent all messages that it could: what is missing was lost behind it."""
+    sent_rate, target = sample.sent_bit_per_s or 0.0, target_of(sample)
+    is_flood = sample.protocol == "UDP" and end is sample.sender
+    return is_flood and target is not None and sent_rate >= (1 - WAITED) * target
 
 
 def _missing(sample: StreamSample, best_bit_per_s: float | None) -> float:
@@ -416,8 +422,10 @@ def _is_of_path(sample: StreamSample, lost: int, dropped: int, doubtful: int) ->
     that may be of this stream's messages.
     """
     # Frames that cannot be distinguished from foreign ones may include a few lost messages. If the
-    # receiver's interface received extra frames, these may be ours: the host lost them afterwards.
-    may_be_ours = sample.likely_others_share >= COVERED * (sample.lost_share or 1.0)
+    # receiver's interface received extra frames, these may be ours (the host lost them afterwards),
+    # unless the sender's interface sent such frames.
+    others_share = 0.0 if sample.others_are_sent_here else sample.likely_others_share
+    may_be_ours = others_share >= COVERED * (sample.lost_share or 1.0)
     whole = (
         sample.packets_a_message == 1 or sample.protocol == "TCP" or sample.drops.reassembly == 0
     )
@@ -451,9 +459,13 @@ def lost(samples: Iterable[StreamSample]) -> Iterator[Finding]:
             figures["sent_messages"] = sum(sent_counts) if all(sent_counts) else None
             figures["dropped_frames"] = drops
             figures["other_messages"] = sum(loss.beside for _sample, loss in there) or None
-            if kind is Kind.LOSS_DAMAGED:
+            if kind is Kind.LOSS_DAMAGED:  # the host counts those of others, too
                 checked = sum(sample.losses.checked for sample, _loss in there)
-                figures["damaged_share"] = (drops or 0) / checked if checked else None
+                damaged = sum(min(loss.dropped, loss.lost) for _sample, loss in there)
+                figures["damaged_share"] = damaged / checked if checked else None
+            if kind is Kind.LOSS_UNSENT and all(sent_counts):
+                refused = sum(loss.lost for _sample, loss in there)
+                figures["lost_share"] = refused / (refused + sum(sent_counts))
         elif kind in _IN_WORDS:
             words["place"] = _IN_WORDS[kind]
             figures["dropped_here"] = drops
@@ -486,12 +498,6 @@ STANDING_FRAMES, STANDING_RTT = 16, 2
 """Two minimums for a standing queue: the number of full frames in it, computed from the growth of
 the round trip, and the ratio of the round trip to the shortest one. With such a queue,
 retransmissions cost TCP no throughput."""
-
-SAME_RATE = 0.05
-"""Frame rates are the same if they differ by at most this share."""
-
-BELOW = 0.95
-"""Streams with equal frame rates count only below this share of their wire ceiling."""
 
 
 # ---- TCP's account -------------------------------------------------------------------------------
@@ -631,44 +637,6 @@ def sender_queue_drops(sample: StreamSample) -> bool:
     if sample.protocol != "UDP" or local is None or sent_messages is None:
         return False
     return local > (1 - DELIVERED) * (sent_messages + local)
-
-
-# ---- frames a second -----------------------------------------------------------------------------
-
-
-def packet_bound(samples: Iterable[StreamSample]) -> frozenset[tuple[str, str]]:
-    """(cell, flow) of the streams whose frame rate equals the frame rate of streams with other
-    message sizes.
-
-    Only UDP streams with messages of one frame count. Longer messages give frames of one size, and
-    TCP cuts its own segments, so a limit in bit/s would look the same.
-    """
-
-    def shows_frames(sample: StreamSample) -> bool:
-        # Nothing is recorded about the send calls of another tool. If nearly all that it sent
-        # arrived, its sender may be what limits the frames.
-        by_tool = sample.engine and (sample.lost_share or 0.0) <= 1 - DELIVERED
-        if by_tool or sample.imported or sample.same_host or sample.paced:
-            return False
-        share = sample.ceiling_share
-        return sample.packets_a_message == 1 and share is not None and share < BELOW
-
-    alike = grouped(filter(shows_frames, samples), lambda s: (s.pairing, s.flow, s.conditions))
-    return frozenset(
-        (sample.cell, sample.flow)
-        for of_all in alike.values()
-        for sizes in (grouped(of_all, lambda sample: sample.message_bytes),)
-        for size in _same_rate(sizes)
-        for sample in sizes[size]
-    )
-
-
-def _same_rate(sizes: dict[int, list[StreamSample]]) -> Sequence[int]:
-    """The longest run of neighbouring sizes that share a rate; empty if there is none."""
-    order = sorted(sizes)
-    rates = [median(sample.frames_per_s for sample in sizes[size]) for size in order]
-    runs = (run for run in runs_of(order) if max(rates[run]) <= (1 + SAME_RATE) * min(rates[run]))
-    return max((order[run] for run in runs), key=len, default=[])
 
 
 def partial_traffic(

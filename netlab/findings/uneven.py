@@ -39,12 +39,12 @@ rate (the third value)."""
 
 def uneven(samples: Iterable[StreamSample]) -> Iterator[Finding]:
     """Notes for cells whose data paused again and again, or came at two rates, while both hosts
-    ran: with the mean over the trials, or the median of those that show it.
+    ran: with the mean, or the median, of the trials that show it.
     """
     for trials in grouped(samples, lambda sample: (sample.cell, sample.flow)).values():
         paused = {each: pauses_of(each) for each in trials}
         shown = [each for each, (number, _share) in paused.items() if number]
-        share = fmean(share for _number, share in paused.values())
+        share = fmean([share for number, share in paused.values() if number] or [0.0])
         kind, figures = Kind.PATH_PAUSES, {"paused_share": share}
         number = sum(number for number, _share in paused.values())
         if number < LEAST_PAUSES or share < LEAST_PAUSED:
@@ -63,15 +63,18 @@ def pauses_of(sample: StreamSample) -> tuple[int, float]:
     # What waited comes faster after a pause: the lower ones of those with data are as usual.
     flowing = sorted(each for each in groups if each >= STOPPED * _high(groups))
     usual = flowing[len(flowing) // 4] if flowing else 0.0
-    number, near, at = 0, set[int](), 0
+    number, near, at = 0, dict[int, float](), 0
     for is_less, run in groupby(groups, key=lambda each: each < LESS * usual):
         values = [*run]
         if is_less:
             number += min(values) < STOPPED * usual
-            # The times beside it may be a part of the pause, too.
-            near |= {*range(at - 1, at + len(values) + 1)}
+            # The times beside it may be a part of the pause, too; what waited comes as fast as in
+            # the time after them.
+            last = at + len(values) - 1
+            near |= dict.fromkeys(range(at - 1, last), usual)
+            near |= {it: max([usual, *groups[it + 1 : it + 2]]) for it in (last, last + 1)}
         at += len(values)
-    missing = sum(max(0.0, 1 - each / usual) for at, each in enumerate(groups) if at in near)
+    missing = sum(max(0.0, 1 - each / near[at]) for at, each in enumerate(groups) if at in near)
     share = missing / max(1, len(groups))
     # What is held comes later; what was due in the pauses and never came was lost.
     is_lost = (sample.lost_share or 0.0) > OF_HOSTS * share

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -212,13 +213,19 @@ def doubts(
     Such changes raise no doubt. ``unsteady``: findings about trials whose path explains them.
     """
     told = {key for finding in unsteady for key in finding.trials}
+    kernels = Counter(its[0].get("boot_id") for its in facts.values() if its)
+
+    def is_alone(host: str) -> bool:
+        # Of two hosts with one kernel, such as namespaces, each has the other's work on its CPUs.
+        its = facts.get(host)
+        return not its or its[0].get("boot_id") is None or kernels[its[0]["boot_id"]] == 1
 
     def is_off(_sample: StreamSample, end: StreamEnd) -> bool:
         return end.judged and end.clock_ppm is not None and abs(end.clock_ppm) > CLOCK_PPM
 
     def is_disturbed(sample: StreamSample, end: StreamEnd) -> bool:
         # Waits that the end's own quota caused do not count, nor those where the limit is known.
-        waited = starved(end) and not throttled(end)
+        waited = starved(end) and not throttled(end) and is_alone(end.host)
         stopped = lost_to_stops(sample) or lost_to_pauses(sample)
         is_told = sample.record.key in told or stopped
         unknown = (None, Kind.NOT_DETERMINED, Kind.PACING)

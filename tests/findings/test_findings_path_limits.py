@@ -10,10 +10,10 @@ from made_samples import ACCOUNT, IDLE, NONE_DROPPED, changed, losses_of, tcp, u
 
 from netlab.findings.derived import StreamSample, TcpAccount
 from netlab.findings.finding import Kind
+from netlab.findings.limits import packet_bound
 from netlab.findings.stream_rules import (
     congested,
     lost_at,
-    packet_bound,
     receive_queue_drops,
     send_buffer_limited,
     sender_queue_drops,

@@ -8,11 +8,10 @@ from inspect import getattr_static
 from typing import Any, TypeVar
 
 from netlab.findings.derived import (
-    Losses,
     StreamSample,
     TcpAccount,
 )
-from netlab.findings.stream_end import DerivedFigures, StreamEnd
+from netlab.findings.stream_end import DerivedFigures, Losses, StreamEnd
 from netlab.findings.traffic import OwnDrops
 from netlab.trial.record import FlowValues, Record, Recorded, Status
 

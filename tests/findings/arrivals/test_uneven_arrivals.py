@@ -71,19 +71,21 @@ def test_drawn_pauses_are_found_with_their_share_of_the_window() -> None:
         assert finding.trials == (("a", 1), ("a", 2), ("a", 3))
 
 
-def test_pauses_are_counted_over_the_trials_of_a_cell_and_their_share_is_the_mean() -> None:
+def test_pauses_are_counted_over_the_trials_of_a_cell_and_their_share_is_the_mean_of_these() -> (
+    None
+):
     finding = only(of_tcp(SOME), of_tcp([USUAL] * 100), of_tcp(SOME), of_tcp(SOME))
-    assert finding.evidence["paused_share"] == pytest.approx(0.075)
+    assert finding.evidence["paused_share"] == pytest.approx(0.1)
     assert (finding.evidence["trials"], finding.evidence["of_trials"]) == (3, 4)
     assert finding.trials == (("a", 1), ("a", 3), ("a", 4))
-    assert statement(finding).startswith("in 3 of 4 trials: data paused again and again, 8 %")
+    assert statement(finding).startswith("in 3 of 4 trials: data paused again and again, 10 %")
     assert of_cell(of_tcp(SOME), of_tcp([USUAL] * 100), of_tcp(SOME)) == [], "two are too few"
 
 
 @pytest.mark.parametrize(("lasts", "found"), [(2, True), (1, False)])
 def test_pauses_take_at_least_two_hundredths_of_the_windows(lasts: int, found: bool) -> None:
-    """Three in one of three trials: six, or three, of three hundred times."""
-    values = paused([USUAL] * 100, (20, 40, 60), lasts, kept=False)
+    """Three in one of three trials: six, or three, of two hundred times."""
+    values = paused([USUAL] * 200, (20, 40, 60), lasts, kept=False)
     assert bool(of_cell(*[of_tcp(values), of_tcp([USUAL] * 100), of_tcp([USUAL] * 100)])) is found
 
 

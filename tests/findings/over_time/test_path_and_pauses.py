@@ -113,7 +113,7 @@ def delays(**values: Value) -> list[Finding]:
 def test_pauses_of_a_process_that_had_no_cpu_for_half_of_them_are_told_elsewhere(wait: str) -> None:
     (finding,) = delays(sender_stalled_ns=100 * MS, **{f"sender_{wait}": 49 * MS})
     assert finding.kind is Kind.HOST_DELAY_PROCESS
-    assert finding.evidence["paused_share"] == pytest.approx(0.1)
+    assert finding.evidence["costs_share"] == pytest.approx(0.1)
     for end in ("sender", "receiver"):
         assert delays(sender_stalled_ns=100 * MS, **{f"{end}_{wait}": 50 * MS}) == []
 

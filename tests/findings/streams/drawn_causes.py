@@ -157,9 +157,10 @@ def starved(end: str) -> Drawn:
             w = random.uniform(0.1, 0.6) if trial <= number else random.uniform(0, 0.04)
             share = (1 - w if trial <= number else 1.0) * random.uniform(0.985, 1.0)
             waits = changed(IDLE, host=end, run_queue_delay_ns=round(w * SECOND_NS))
-            account = ACCOUNT
+            costs_us = round(w * random.uniform(0.7, 1) * 1e6)
+            account = changed(ACCOUNT, busy_us=1_000_000 - costs_us)
             if end == "receiver":
-                account = changed(ACCOUNT, rwnd_limited_us=round(w * random.uniform(0.7, 1) * 1e6))
+                account = changed(ACCOUNT, busy_us=1_000_000, rwnd_limited_us=costs_us)
             rate = share * STATED * framing("TCP", 1448).ceiling_share
             samples.append(stream("TCP", 1448, trial, rate, tcp=account, **{end: waits}))
         random.shuffle(samples)

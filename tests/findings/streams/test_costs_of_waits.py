@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 from made_samples import ACCOUNT, CEILING, IDLE, changed, tcp, udp
 
-from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Kind
-from netlab.findings.limits import limits
 from netlab.findings.stream_end import StreamEnd
 from netlab.findings.stream_rules import (
     costs,
@@ -100,38 +98,3 @@ def test_loss_is_most_of_what_is_missing_from_a_fifth_of_all_or_half_of_the_gap(
     throughput = share_of_ceiling * CEILING
     sample = udp(sent=5_000, lost=lost, throughput_bit_per_s=throughput)
     assert lost_at(sample, Kind.LOSS_LIMIT_PATH) is expected
-
-
-def starved(trial: int, waited_ms: int, bit_per_s: float, cell: str = "a") -> StreamSample:
-    """A trial whose receiver waited for a CPU while its receive queue was full."""
-    receiver = changed(IDLE, run_queue_delay_ns=waited_ms * 1_000_000)
-    sample = tcp(receiver=receiver, queue_full_share=0.9, throughput_bit_per_s=bit_per_s)
-    return changed(sample, cell=cell, trial=trial)
-
-
-def are_told(ranks: list[int], step_ms: int = 20) -> bool:
-    """Whether waits are a limit if the trials, from the shortest wait to the longest, have these
-    ranks by throughput.
-    """
-    samples = [
-        starved(at + 1, 150 + step_ms * at, 4e7 + 1e5 * rank) for at, rank in enumerate(ranks)
-    ]
-    return any(finding.kind is Kind.CPU_WAIT_RECEIVER_PROGRAMS for finding in limits(samples))
-
-
-def test_waits_are_no_limit_if_more_pairs_of_six_trials_are_faster_with_the_longer_wait() -> None:
-    assert not are_told([3, 3, 1, 6, 1, 5]), "7 pairs are faster, 6 slower, 2 equally fast"
-    assert are_told([4, 3, 1, 6, 1, 5]), "7 are faster, 7 slower"
-    assert are_told([1, 2, 3, 4, 5]), "five trials are too few"
-    assert are_told([1, 2, 3, 4, 5, 6], step_ms=19), "the waits differ by less than 10 %"
-
-
-def test_the_throughput_of_trials_with_longer_waits_is_compared_with_the_median_of_their_cell() -> (
-    None
-):
-    """Within each cell 3 pairs are faster with the longer wait, and across them 4 of 9 each way."""
-    slow = [(300, 0.98), (320, 1.0), (340, 1.02)]
-    fast = [(200, 0.99), (220, 1.0), (240, 1.01)]
-    samples = [starved(at + 1, ms, 2e7 * share, "a") for at, (ms, share) in enumerate(slow)]
-    samples += [starved(at + 1, ms, 4e7 * share, "b") for at, (ms, share) in enumerate(fast)]
-    assert Kind.CPU_WAIT_RECEIVER_PROGRAMS not in {finding.kind for finding in limits(samples)}

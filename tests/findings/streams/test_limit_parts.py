@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from made_samples import IDLE, NONE_DROPPED, changed, losses_of, tcp, udp
+from made_samples import ACCOUNT, IDLE, NONE_DROPPED, changed, losses_of, tcp, udp
 
 from netlab.findings.derived import StreamSample
 from netlab.findings.finding import Kind
@@ -83,21 +83,29 @@ def test_a_cost_is_the_part_of_its_kind_and_otherwise_all_that_is_missing() -> N
 
 
 @pytest.mark.parametrize(
-    ("plateau", "waited", "kind"),
+    ("plateau", "waited", "busy_us", "kind"),
     [
-        (6e7, (0.2, 0.3), Kind.CPU_WAIT_RECEIVER_PROGRAMS),
-        (6e7, (0.3, 0.2), Kind.CPU_WAIT_SENDER_PROGRAMS),
-        (5.9e7, (0.2, 0.3), None),
-        (8e7, (0.15, 0.2), None),
-        (None, (0.2, 0.3), None),
+        (6e7, (0.35, 0.4), None, Kind.CPU_WAIT_RECEIVER_PROGRAMS),
+        (6e7, (0.4, 0.35), None, Kind.CPU_WAIT_SENDER_PROGRAMS),
+        (6e7, (0.4, 0.35), 850_000, Kind.CPU_WAIT_RECEIVER_PROGRAMS),
+        (6e7, (0.4, 0.29), 850_000, None),
+        (6e7, (0.35, 0.4), 830_000, Kind.CPU_WAIT_SENDER_PROGRAMS),
+        (6e7, (0.29, 0.4), 830_000, None),
+        (5.9e7, (0.35, 0.4), None, None),
+        (8e7, (0.15, 0.2), None, None),
+        (None, (0.35, 0.4), None, None),
     ],
 )
-def test_the_longest_wait_limits_tcp_if_its_stops_cost_as_much_as_what_limits_its_plateau(
-    plateau: float | None, waited: tuple[float, float], kind: Kind | None
+def test_the_wait_of_the_end_that_stopped_tcp_is_the_limit_if_it_costs_as_much_as_the_plateaus_own(
+    plateau: float | None, waited: tuple[float, float], busy_us: int | None, kind: Kind | None
 ) -> None:
-    """A plateau at three quarters of the ceiling: a quarter is lost to stops, and a quarter not."""
+    """A plateau at three quarters of the ceiling: a quarter is lost to stops, and a quarter not.
+
+    The sender stopped TCP if it left TCP without data for half of that time, a sixth of the window.
+    """
     sender, receiver = map(waiting, waited)
-    sample = half(plateau_bit_per_s=plateau, sender=sender, receiver=receiver)
+    account = changed(ACCOUNT, busy_us=busy_us)
+    sample = half(plateau_bit_per_s=plateau, sender=sender, receiver=receiver, tcp=account)
     assert wait_for_cpu(sample) is kind
     assert wait_for_cpu(changed(sample, ceiling_bit_per_s=None)) is None
 
@@ -125,12 +133,14 @@ def test_waits_of_a_sender_that_is_never_idle_are_compared_with_other_trials() -
         ({"likely_others_share": 0.25, "others_doubt_share": 0.25}, None, Kind.NOT_DETERMINED),
         ({"sender": waiting(0.2)}, None, Kind.NOT_DETERMINED),
         ({"sender": waiting(0.2)}, 6e7, Kind.CPU_WAIT_SENDER_PROGRAMS),
+        ({"tcp": changed(ACCOUNT, busy_us=760_000)}, None, Kind.NOT_DETERMINED),
     ],
 )
 def test_half_of_what_is_missing_is_a_wait_unless_tcp_has_a_plateau_or_others_may_use_as_much(
     changes: dict[str, Any], best: float | None, kind: Kind
 ) -> None:
-    sample = changed(half(sender=waiting(0.25)), **changes)
+    account = changed(ACCOUNT, busy_us=750_000)
+    sample = changed(half(sender=waiting(0.25), tcp=account), **changes)
     assert _by_shares(sample, best).kind is kind
 
 

@@ -83,20 +83,6 @@ def test_a_limit_is_reported_in_every_cell_only_if_every_trial_shows_the_limit()
     assert sentences[1].endswith("in 5 of 6 trials.")
 
 
-def test_cpu_waits_are_no_limit_if_six_trials_show_no_cost_of_waiting() -> None:
-    def made(slope: float) -> list[Any]:
-        return [
-            stream(
-                *("TCP", 1448, at + 1, (0.7 + slope * at / 50) * CEILING),
-                sender=changed(IDLE, run_queue_delay_ns=(160 + 25 * at) * 1_000_000),
-            )
-            for at in range(6)
-        ]
-
-    assert {finding.kind for finding in limits(made(-1))} == {Kind.CPU_WAIT_SENDER_PROGRAMS}
-    assert {finding.kind for finding in limits(made(1))} == {Kind.NOT_DETERMINED}
-
-
 @pytest.mark.parametrize(
     ("rate", "link_rate", "step"),
     [

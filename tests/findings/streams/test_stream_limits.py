@@ -23,12 +23,12 @@ from made_samples import (
     udp,
 )
 
-from netlab.findings.derived import Losses, StreamSample, TcpAccount
+from netlab.findings.derived import StreamSample, TcpAccount
 from netlab.findings.finding import Kind
 from netlab.findings.limits import limits
 from netlab.findings.link_limits import OF_LINKS
 from netlab.findings.rates import Framing
-from netlab.findings.stream_end import StreamEnd
+from netlab.findings.stream_end import Losses, StreamEnd
 from netlab.findings.stream_limits import evidence, limit_of
 from netlab.findings.traffic import OtherTraffic
 from netlab.report.text.findings import CALLED, shown_by, statement
