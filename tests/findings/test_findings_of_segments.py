@@ -124,6 +124,16 @@ def test_cells_that_the_mtu_of_the_path_refuses_are_a_note_of_their_own() -> Non
     assert "lost_share" not in found[Kind.NO_RESULT_CELLS].evidence
 
 
+def test_trials_that_the_mtu_of_the_path_refused_are_told_beside_those_with_a_result() -> None:
+    cell = planned("stream", protocol="UDP", message_bytes=8952)
+    refused = made_record(cell, status=Status.IMPOSSIBLE, reason="path-mtu")
+    records = [result(cell, 1, {"throughput_bit_per_s": 9e7}), replace(refused, trial=2)]
+    (finding,) = missing(run_of(plan_of([cell], repeats=2), records))
+    assert (finding.kind, finding.cells) == (Kind.NO_RESULT_MTU, (cell.key,))
+    assert finding.evidence["lost_share"] == 1
+    assert statement(finding).startswith("1 trial without a result (messages of 8952 bytes): ")
+
+
 # ---- copies --------------------------------------------------------------------------------------
 
 

@@ -218,6 +218,14 @@ def test_other_load_is_reported_with_the_worst_share_of_waits_and_steal() -> Non
     assert unknown.evidence == {"run_queue_share": 0.06}
 
 
+def test_the_work_of_the_other_end_on_one_kernel_is_no_other_load() -> None:
+    """Such as of two namespaces, or containers."""
+    sample = as_offered(sender=end(run_queue_delay_ns=60 * MS))
+    for kernels, load in (("12", True), ("11", False)):
+        facts = {host: [{"boot_id": boot}] for host, boot in zip("ab", kernels, strict=True)}
+        assert [it.kind for it in doubts([sample], facts)] == [Kind.OTHER_LOAD] * load
+
+
 def test_other_load_in_only_half_of_the_trials_of_a_cell_is_not_reported() -> None:
     busy_sample, quiet_sample = as_offered(sender=end(steal_share=0.5)), as_offered(sender=end())
     assert doubts([busy_sample, quiet_sample]) == ()

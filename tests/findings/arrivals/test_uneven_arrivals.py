@@ -275,3 +275,14 @@ def test_healthy_streams_with_beats_of_messages_and_calls_have_no_note() -> None
         values = [MESSAGE * call * value / MESSAGE for value in messages]
         sample = random.choice((of_tcp, of_udp))(values, call=MESSAGE * call)
         assert of_cell(sample, sample, sample) == [], (call, sum(values))
+
+
+def test_what_waited_comes_within_the_time_in_which_a_pause_ends() -> None:
+    """Six pauses of 1.7 times; then the link sends half as much again as usual."""
+    values = [USUAL] * 100
+    for at in range(5, 100, 16):
+        values[at] = 0.0
+        values[at + 1] = 0.3 * 1.5 * USUAL
+        values[at + 2 : at + 4] = [1.5 * USUAL] * 2
+    finding = only(*[of_tcp(values)] * 2, of_tcp(values))
+    assert finding.evidence["paused_share"] == pytest.approx(6 * 1.7 / 100, abs=0.004)

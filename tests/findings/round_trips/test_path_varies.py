@@ -86,6 +86,27 @@ def test_answers_that_came_late_took_the_time_out_at_least(tmp_path: Path) -> No
     assert finding.evidence["other_trip_ns"] == pytest.approx(10 * MS, rel=0.01)
 
 
+# ---- TCP that waits for an acknowledgement -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("longer_ms", "size", "nodelay", "is_path"),
+    [
+        (40.0, 1472, 0, False),
+        (40.0, 1472, 1, True),
+        (40.0, 1400, 0, True),
+        (35.0, 1472, 0, True),
+    ],
+)
+def test_round_trips_of_two_times_the_path_are_those_of_a_last_part_that_nagles_algorithm_held(
+    longer_ms: float, size: int, nodelay: int, is_path: bool, tmp_path: Path
+) -> None:
+    values = parts(20.0, (30, [longer_ms - 20.0]), random=chance("nagle"))
+    cell = trip_cell(protocol="TCP", message_bytes=size)
+    own = trial(values, client_nodelay=nodelay, mss_bytes=1448)
+    assert bool(told(tmp_path / "r", own, cell=cell)) is is_path
+
+
 # ---- TCP that paces ------------------------------------------------------------------------------
 
 

@@ -132,6 +132,18 @@ def test_a_path_that_is_longer_in_some_trials_or_for_some_packets_is_told_with_t
     assert (packets.kind, packets.trials) == (Kind.LONGER_PATH_PACKETS, (("6", 1),))
 
 
+def test_trials_that_are_longer_by_far_more_than_they_vary_are_longer_as_a_whole() -> None:
+    """Beside trials as short, which vary as much."""
+    for step_us, kind in ((10_000.0, Kind.LONGER_PATH_TRIALS), (5_000.0, Kind.PATH_JITTER)):
+        varying = [20_000.0 + 900 * (at % 5) for at in range(100)]
+        longer = [rtt_us + step_us for rtt_us in varying]
+        (finding,) = found(at(varying, 1), at(longer, 2), at(longer, 3))
+        assert finding.kind is kind
+    waits = {"receiver": changed(IDLE, run_queue_delay_ns=50_000_000)}
+    (whole,) = found(at(STEADY, 1, **waits), at([30_000.0] * 100, 2))
+    assert whole.kind is Kind.LONGER_PATH_TRIALS, "waits make no shortest time longer"
+
+
 def test_the_shortest_time_of_all_trials_is_the_base_of_a_path_that_varies_in_one() -> None:
     """That of a path that is longer at times is the mean of its own short ones."""
     shorter = [16_000.0] * 100

@@ -98,3 +98,12 @@ def test_loss_is_most_of_what_is_missing_from_a_fifth_of_all_or_half_of_the_gap(
     throughput = share_of_ceiling * CEILING
     sample = udp(sent=5_000, lost=lost, throughput_bit_per_s=throughput)
     assert lost_at(sample, Kind.LOSS_LIMIT_PATH) is expected
+
+
+def test_a_sender_that_sent_all_messages_that_it_could_is_no_limit_however_long_it_waited() -> None:
+    """What is missing was lost behind it."""
+    for sent, is_limit in ((0.981, False), (0.979, True)):
+        sample = udp(ceiling_bit_per_s=1e8, throughput_bit_per_s=5e7, sender=waiting(0.45, 0.52))
+        sample = changed(sample, calls=round(sent * 1e8 / 8 / sample.message_bytes))
+        assert takes(sample, sample.sender) is is_limit
+        assert costs(sample, sample.sender) is is_limit

@@ -22,6 +22,13 @@ def test_the_limit_that_cost_most_throughput_comes_first() -> None:
     assert leading_kinds([limit(link, 0.1, 6), limit(starved, 0.4, 1)]) == (link, starved)
 
 
+def test_the_pauses_of_an_end_and_the_loss_that_they_made_are_stated_by_their_cost() -> None:
+    pause, loss = Kind.HOST_DELAY_PROCESS, Kind.LOSS_LIMIT_SOCKET
+    assert loss.rank < pause.rank
+    assert leading_kinds([limit(loss, 0.32, 6), limit(pause, 0.4), limit(pause, 0.4)])[0] == pause
+    assert leading_kinds([limit(loss, 0.32, 6), limit(pause, 0.1), limit(pause, 0.1)])[0] == loss
+
+
 def test_leading_kinds_of_findings_list_warnings_by_importance_before_notes() -> None:
     stop = finding(Kind.INTERRUPTION_FINAL, Group("LL"))
     outlier = finding(Kind.DEVIATION_CELL, Group("LL"))

@@ -172,6 +172,14 @@ def test_messages_refused_by_the_queue_of_the_sender_are_reported_as_never_sent(
     (finding,) = lost([sample])
     assert (finding.kind, finding.words["at_host"]) == (Kind.LOSS_UNSENT, "a")
     assert statement(finding).startswith("70 messages were never sent")
+    assert finding.evidence["lost_share"] == 70 / 4_070
+
+
+def test_other_traffic_hides_a_loss_on_the_path_unless_the_sender_sent_it() -> None:
+    others = changed(lossy(), likely_others_share=0.3)
+    assert [place.kind for place in placed(others)] == [Kind.LOSS_UNKNOWN]
+    own = changed(others, _likely_others=(0.3, 0.0, 0.2))
+    assert [place.kind for place in placed(own)] == [Kind.LOSS_PATH]
 
 
 def test_an_unknown_place_of_loss_is_reported_with_the_host_that_counts_no_drops() -> None:

@@ -187,6 +187,20 @@ def test_lost_and_copied_acknowledgements_are_told_beyond_what_windows_differ() 
             assert share == pytest.approx(odd, abs=0.002)
 
 
+def test_acknowledgements_that_only_one_window_missed_are_not_told() -> None:
+    """Data that a pause held moved the receiver's window; the connection lost nothing."""
+    values = tcp_values(Link(1e8, 1500), 0.9) | {
+        "sender_elapsed_ns": 10**9,
+        "receiver_elapsed_ns": 10**9,
+        "sender_tcp_window_segs_in": 1_800,
+        "receiver_tcp_window_segs_out": 2_000,
+    }
+    for sent, is_told in ((2_200, False), (2_430, True)):
+        ends = {"sender_tcp_end_segs_in": 2_200, "receiver_tcp_end_segs_out": sent}
+        found = findings_of("TCP", 8192, Link(1e8, 1500), [values | ends])
+        assert (Kind.WAY_BACK_LOST in found) is is_told
+
+
 # ---- messages ------------------------------------------------------------------------------------
 
 
@@ -258,6 +272,14 @@ def test_damaged_messages_are_not_told_as_a_socket_without_room() -> None:
         verdicts["right" if right and not limits & {*found} else "wrong"] += 1
         assert f"{damaged:,} arrived at alpha damaged" in statement(found[Kind.LOSS_DAMAGED])
     assert verdicts == {"right": CASES}
+
+
+def test_damaged_messages_of_others_do_not_count_as_lost_ones() -> None:
+    """The system counts all that it receives."""
+    link, size, sent = Link(1e8, 1500), 1472, 4_000
+    counts = {"lost_messages": 400, "receiver_udp_checksum_errors": 900}
+    found = findings_of("UDP", size, link, [udp_values(link, size, sent, **counts)])
+    assert found[Kind.LOSS_DAMAGED].evidence["damaged_share"] == 0.1
 
 
 def test_damage_and_a_full_socket_are_named_each_with_its_own_count() -> None:

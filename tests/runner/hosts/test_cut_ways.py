@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from advanced_clock import AdvancedClock, clock_by_hand
@@ -10,7 +11,10 @@ from wired_pools import CELL
 
 from netlab import clock
 from netlab.errors import HostGone
+from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
+from netlab.kinds import Stream
+from netlab.measurement.path_mtu import NarrowPath
 from netlab.runner.preflight import PathFault, Preflight
 from netlab.runner.trial_faults import FIRST_LOOK_S, Absence, PathChecks, way_of
 from netlab.trial.record import Status
@@ -136,3 +140,54 @@ def test_a_run_waits_for_a_path_blocked_from_the_start_unless_its_patience_is_ze
     ways, _ = never_passed(SHUT)
     assert ways.next_asks_s([CELL], 0.0) == [None]
     assert ways.next_asks_s([CELL], 600.0) == [FIRST_LOOK_S]
+
+
+NARROW = Preflight(
+    blocked=(),
+    warnings=(),
+    narrow=(
+        NarrowPath(
+            sender="right",
+            receiver="left",
+            sender_address="10.0.0.2",
+            receiver_address="10.0.0.1",
+            mtu_bytes=1400,
+            interface_mtu_bytes=1500,
+            is_reported=False,
+            whole_passes=False,
+            pieces_pass=False,
+            segments_pass=False,
+        ),
+    ),
+)
+LONG = Cell(pairing="LL", test="stream", setup=Stream(protocol="UDP", message_bytes=1472))
+SHORT = replace(LONG, setup=Stream(protocol="UDP", message_bytes=512))
+
+
+def test_a_path_that_carries_only_shorter_packets_by_now_is_checked_before_each_such_trial() -> (
+    None
+):
+    checks = iter([PASSES, NARROW, NARROW, PASSES])
+    ways = PathChecks(PAIRS, lambda _: next(checks), lambda _: None, keep=lambda *_: "")
+    ways.try_all([["LL"]])
+    assert ways.obstacle(LONG) is None
+    found = ways.look_again(LONG)
+    assert found is not None
+    assert (found.status, found.reason) == (Status.IMPOSSIBLE, "path-mtu")
+    assert found.values == {"path_mtu_bytes": 1400, "interface_mtu_bytes": 1500}
+    assert ways.obstacle(SHORT) is None, "without a check"
+    again = ways.obstacle(LONG)
+    assert again is not None
+    assert again.reason == "path-mtu"
+    assert ways.obstacle(LONG) is None, "it is as long as it was"
+    assert [*checks] == []
+
+
+def test_a_path_that_was_short_from_the_start_is_not_checked_again() -> None:
+    checks = iter([NARROW])
+    ways = PathChecks(PAIRS, lambda _: next(checks), lambda _: None, keep=lambda *_: "")
+    ways.try_all([["LL"]])
+    for _ in range(3):
+        found = ways.obstacle(LONG)
+        assert found is not None
+        assert found.reason == "path-mtu"
