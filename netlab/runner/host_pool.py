@@ -310,18 +310,15 @@ class HostPool:
         """Check whether packets still pass, after a trial that received nothing from its peer. The
         record is returned, with this reason if its packets are longer than the path carries now.
         """
-        obstacle = None
+        found = None
         if record.status is Status.FAILED and record.reason in NO_WAY:
             with suppress(HostGone):
-                obstacle = self._ways.look_again(cell)
-        if obstacle is None or obstacle.reason != trial_faults.PATH_MTU:
+                found = self._ways.look_again(cell)
+        if found is None or found.reason != trial_faults.PATH_MTU:
             return record
+        values = {**record.values, **found.values}
         return replace(
-            record,
-            status=obstacle.status,
-            reason=obstacle.reason,
-            detail=obstacle.detail,
-            values={**record.values, **obstacle.values},
+            record, status=found.status, reason=found.reason, detail=found.detail, values=values
         )
 
     def reason_left(self, cell: Cell) -> Unmeasured | None:

@@ -447,9 +447,11 @@ class PathChecks:
             return failed or no_way(cell, self.pairs[pairing], self.of(pairing))
 
         is_checked, obstacle = pairing in self.unchecked, look()
+        if obstacle is None:
+            return None
         first = self._first.get(pairing)
         passed = first is not None and no_way(cell, self.pairs[pairing], first) is None
-        if obstacle is not None and obstacle.reason == PATH_MTU and passed and not is_checked:
+        if obstacle.reason == PATH_MTU and passed and not is_checked:
             self.unchecked.add(pairing)  # the path MTU fell during the run, so it may rise again
             obstacle = look()
         if obstacle is not None and obstacle.reason in CUT:

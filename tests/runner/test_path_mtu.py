@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from made_paths import SILENT
 from paths import Path, hosts_on, ip
 
 from netlab.errors import ProbeError
@@ -18,18 +19,6 @@ from netlab.measurement.payload_search import Direction
 
 pytestmark = pytest.mark.beside
 
-SILENT = NarrowPath(
-    sender="right",
-    receiver="left",
-    sender_address="10.0.0.2",
-    receiver_address="10.0.0.1",
-    mtu_bytes=1500,
-    interface_mtu_bytes=9000,
-    is_reported=False,
-    whole_passes=False,
-    pieces_pass=False,
-    segments_pass=False,
-)
 TOLD = replace(SILENT, is_reported=True, whole_passes=True, pieces_pass=True, segments_pass=True)
 SWITCH = replace(SILENT, segments_pass=True)
 ROUTER = replace(SILENT, pieces_pass=True)

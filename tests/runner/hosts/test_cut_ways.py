@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from advanced_clock import AdvancedClock, clock_by_hand
+from made_paths import SILENT
 from wired_pools import CELL
 
 from netlab import clock
@@ -14,7 +15,6 @@ from netlab.errors import HostGone
 from netlab.experiment.cells import Cell
 from netlab.experiment.hosts import Host
 from netlab.kinds import Stream
-from netlab.measurement.path_mtu import NarrowPath
 from netlab.runner.preflight import PathFault, Preflight
 from netlab.runner.trial_faults import FIRST_LOOK_S, Absence, PathChecks, way_of
 from netlab.trial.record import Status
@@ -142,25 +142,8 @@ def test_a_run_waits_for_a_path_blocked_from_the_start_unless_its_patience_is_ze
     assert ways.next_asks_s([CELL], 600.0) == [FIRST_LOOK_S]
 
 
-NARROW = Preflight(
-    blocked=(),
-    warnings=(),
-    narrow=(
-        NarrowPath(
-            sender="right",
-            receiver="left",
-            sender_address="10.0.0.2",
-            receiver_address="10.0.0.1",
-            mtu_bytes=1400,
-            interface_mtu_bytes=1500,
-            is_reported=False,
-            whole_passes=False,
-            pieces_pass=False,
-            segments_pass=False,
-        ),
-    ),
-)
-LONG = Cell(pairing="LL", test="stream", setup=Stream(protocol="UDP", message_bytes=1472))
+NARROW = Preflight(blocked=(), warnings=(), narrow=(SILENT,))
+LONG = Cell(pairing="LL", test="stream", setup=Stream(protocol="UDP", message_bytes=8972))
 SHORT = replace(LONG, setup=Stream(protocol="UDP", message_bytes=512))
 
 
@@ -174,7 +157,7 @@ def test_a_path_that_carries_only_shorter_packets_by_now_is_checked_before_each_
     found = ways.look_again(LONG)
     assert found is not None
     assert (found.status, found.reason) == (Status.IMPOSSIBLE, "path-mtu")
-    assert found.values == {"path_mtu_bytes": 1400, "interface_mtu_bytes": 1500}
+    assert found.values == {"path_mtu_bytes": 1500, "interface_mtu_bytes": 9000}
     assert ways.obstacle(SHORT) is None, "without a check"
     again = ways.obstacle(LONG)
     assert again is not None
