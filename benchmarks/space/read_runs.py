@@ -29,15 +29,28 @@ from netlab.report.text.findings import RunIndex, sentence
 WANTED = ("name", "kind", "parts", "stand", "seed")
 
 
-def judged_runs(into: Path) -> list[Judged]:
-    """Every complete run by the present rules, in the order of their names."""
-    return [_judged(path) for path in sorted(into.glob(f"*/{TRUTH}"))]
+def judged_runs(into: Path, unknown: str = "") -> list[Judged]:
+    """Every complete run by the present rules, in the order of their names.
+
+    ``unknown``: only the runs with a cause of this thing, without the findings that claim it: what
+    the other rules say of a cause that they do not know.
+    """
+    judgements = [_judged(path, unknown) for path in sorted(into.glob(f"*/{TRUTH}"))]
+    return [
+        each
+        for each in judgements
+        if not unknown or any(part.what == unknown for part in each.truth.planned.parts)
+    ]
 
 
-def _judged(path: Path) -> Judged:
+def _judged(path: Path, unknown: str) -> Judged:
     run = _loaded(path.parent / RUN)
     control = _loaded(path.parent / CONTROL)
-    return judge(truth_of(path, run, control), statements_of(run), statements_of(control))
+    said, before = (
+        [it for it in statements_of(each) if it.claim is None or it.claim.what != (unknown or None)]
+        for each in (run, control)
+    )
+    return judge(truth_of(path, run, control), said, before)
 
 
 def _loaded(folder: Path) -> Analysis | None:

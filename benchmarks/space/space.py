@@ -60,23 +60,18 @@ def main(words: list[str] | None = None) -> int:
         with machine_to_ourselves():
             failures = measure_all(runs, into)
     names = {run.name for run in runs}
-    judgements = [each for each in judged_runs(into) if each.truth.planned.name in names]
+    read = judged_runs(into, arguments.leave_out)
+    judgements = [each for each in read if each.truth.planned.name in names]
     if not judgements:
         raise SystemExit(f"{into} has no complete run")
     if draw and len(judgements) < len(runs):
         raise SystemExit(f"{len(judgements)} of {len(runs)} runs are complete: call it again")
-    status = score(judgements, into, draw, arguments.leave_out)
+    status = score(judgements, into, draw)
     return status or bool(failures)
 
 
-def score(judgements: list[Judged], into: Path, draw: Draw | None, leave_out: str) -> int:
-    """Print the score, and return the exit status. ``leave_out``: only runs of this thing."""
-    if leave_out:
-        judgements = [
-            each
-            for each in judgements
-            if any(part.what == leave_out for part in each.truth.planned.parts)
-        ]
+def score(judgements: list[Judged], into: Path, draw: Draw | None) -> int:
+    """Print the score, and return the exit status."""
     if draw:
         keep(draw, judgements)
     left_out = sum(1 for _ in (into / LEFT_OUT).glob("*"))
@@ -145,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
         choices=WHAT,
         default="",
         metavar="WHAT",
-        help="score only what is said of causes of this thing, of which no rule may know",
+        help="score what the rules that do not claim this thing say of it",
     )
     words.add_argument(
         "--held-back",
